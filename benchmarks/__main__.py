@@ -1,0 +1,67 @@
+"""``python -m benchmarks run`` measures; ``python -m benchmarks report FILE`` writes the page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import tempfile
+from pathlib import Path
+
+DOCS = Path(__file__).parent.parent / "docs"
+
+
+def main() -> int:
+    arguments = _parser().parse_args()
+    return arguments.command(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from benchmarks.run import FULL, QUICK, Run
+
+    with tempfile.TemporaryDirectory(prefix="benchmarks-", dir=arguments.work) as directory:
+        results = Run(QUICK if arguments.quick else FULL, Path(directory)).execute()
+    arguments.out.parent.mkdir(parents=True, exist_ok=True)
+    arguments.out.write_text(_json(results))
+    print(arguments.out)
+    return 1 if results["errors"] else 0
+
+
+def _report(arguments: argparse.Namespace) -> int:
+    from benchmarks.plots import draw
+    from benchmarks.report import page
+
+    results = json.loads(arguments.file.read_text())
+    figures = arguments.docs / "benchmarks"
+    figures.mkdir(parents=True, exist_ok=True)
+    drawn = draw(results, figures)
+    (figures / "results.json").write_text(_json(results))
+    (arguments.docs / "benchmarks.md").write_text(page(results, drawn))
+    print(arguments.docs / "benchmarks.md")
+    return 0
+
+
+def _json(results: dict[str, object]) -> str:
+    """JSON with one measurement a line, so that two runs can be compared line by line."""
+    lines = [json.dumps(entry) for entry in results["measurements"]]  # type: ignore[attr-defined]
+    head = json.dumps({**results, "measurements": []}, indent=1)
+    return head.replace('"measurements": []', '"measurements": [\n' + ",\n".join(lines) + "\n]")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="benchmarks", description=__doc__)
+    commands = parser.add_subparsers(required=True)
+    run = commands.add_parser("run", help="measure every backend and write the results as JSON")
+    run.add_argument("--quick", action="store_true", help="1,000 records and few repeats")
+    run.add_argument("--out", type=Path, default=Path("results.json"), metavar="FILE")
+    run.add_argument("--work", type=Path, metavar="DIR", help="where the stores are made")
+    run.set_defaults(command=_run)
+    report = commands.add_parser("report", help="write the page, plots and results under docs")
+    report.add_argument("file", type=Path, metavar="FILE")
+    report.add_argument("--docs", type=Path, default=DOCS, metavar="DIR")
+    report.set_defaults(command=_report)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,219 @@
+"""The page of results: goals first, then every number by size and kind of vector."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.backends import BACKENDS, LANCEDB, OURS, TITLES
+from benchmarks.measure import median
+from benchmarks.results import Results, seconds, shown
+from benchmarks.targets import TREE_MEAN, TREE_P99, Row, mean, p99, raw_bytes, rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+NOTHING = "–"
+
+_TIMINGS = {
+    "save": "save 1 record",
+    "search_after_save": "search right after a save",
+    "bulk_save": "bulk save, all records",
+    "search": "search, top 10",
+    "search_scope": "search, top 10, in a scope of 10 %",
+    "get_record": "get_record",
+    "count": "count(scope)",
+    "list_scopes": "list_scopes",
+    "get_scope_info": 'get_scope_info("/")',
+    "list_records": "list_records(limit=20)",
+    "first_search": "fresh process: import, open, first search",
+    "import": "of which importing the backend",
+}
+
+_METHOD = """\
+## How it is measured
+
+* **Same data.** {dimensions:,}-dimensional float32 vectors with N(0, 1) components from a fixed \
+seed, as they are ("normal" in the results file) or scaled to length 1 ("unit"). Each record has a \
+sentence of content, one of ten scopes, one of five categories, and a small metadata object.
+* **Same conditions.** Each job runs in a fresh process that has imported crewai and nothing else. \
+Every backend has its default settings. The backends take turns stage by stage, in an order that \
+rotates from round to round, so that drift of the machine falls on all of them. A round starts \
+from empty stores; the samples of all rounds are pooled.
+* **Time** is the wall time of the backend's method alone: records and query vectors are made \
+beforehand, as Python lists, as CrewAI hands them over. One call of each kind warms up. A measure \
+stops after {repeats} calls or {budget:g} s a round, so slow methods have fewer samples (the last \
+column). LanceDB's backend starts a compaction when it opens; reads are timed after it has ended.
+* **Saves** are single calls, each returned before the next starts, with each backend's default \
+durability. Mnemosyne's default is to flush to disk before it returns.
+* **The first search** counts importing the backend's own modules, opening the store and one \
+search. Importing crewai is left out; the files are in the system's cache.
+* **Recall** is the share of the true ten nearest by cosine, computed in float64, among the ten \
+that were returned, over 20 queries. LanceDB's backend ranks by Euclidean distance, which differs \
+from cosine unless vectors have length 1.
+* **Disk** is what the files occupy after the writing process has ended. **Memory** is the highest \
+resident size while a fresh process opens the store and asks one question of each kind, less \
+what it was before; loaded libraries count.
+* **kill -9** strikes a process that saves one record after another, at random moments; every \
+save that it reported as done is then looked up by id. This tests the death of a process, not of \
+the machine's power.
+* **Tree blocks** are the bytes of new tree nodes when one record is put or replaced in a store of \
+that many, without the record itself and the commit.
+
+`python -m benchmarks run --out FILE` measures and `python -m benchmarks report FILE` writes this \
+page; `make bench` does both.
+"""
+
+
+def page(raw: dict[str, Any], figures: Sequence[tuple[str, str]]) -> str:
+    """The page as Markdown; ``figures`` are (file name, caption)."""
+    results = Results(raw)
+    parts = [
+        "# Benchmarks",
+        "CrewAI's memory on Mnemosyne beside CrewAI's own storage backends, LanceDB and Qdrant "
+        "Edge, measured in one run on one machine. The numbers are what came out; compare the "
+        "ratios rather than the times, since machines differ. Every sample is in "
+        "[results.json](benchmarks/results.json).",
+        _setting(results),
+        *_missing(results),
+        _goals(results),
+        *_tree(results),
+        *_plots(figures),
+        *_everything(results),
+        _METHOD.format(
+            dimensions=raw["dimensions"],
+            repeats=raw["scale"]["repeats"],
+            budget=raw["scale"]["budget_s"],
+        ),
+    ]
+    return "\n\n".join(part.strip() for part in parts) + "\n"
+
+
+def _setting(results: Results) -> str:
+    raw, machine = results.raw, results.raw["machine"]
+    versions = ", ".join(f"{name} {version}" for name, version in raw["versions"].items())
+    return (
+        f"Measured on {raw['started'][:10]} in {raw['seconds'] / 60:.0f} minutes: "
+        f"{machine['processor']}, {machine['cores']} cores, {machine['memory_gib']} GiB of memory, "
+        f"{machine['system']}, Python {machine['python']}; {versions}.\n\n{_fsync(results)}"
+    )
+
+
+def _fsync(results: Results) -> str:
+    probe = results.raw["fsync"]
+    text = (
+        "**What the disk costs:** appending 4 KiB and calling fsync takes "
+        f"{seconds(median(probe))} (p50; p99 {seconds(p99(probe))}) on the same disk in the same "
+        "run. A save that survives a power cut pays for at least one such flush."
+    )
+    ours = results.samples("save", OURS, results.reference_size)
+    if not ours:
+        return text
+    ratio = median(ours) / median(probe)
+    return f"{text} A single save on Mnemosyne takes {seconds(median(ours))}, {ratio:.1f} times it."
+
+
+def _missing(results: Results) -> list[str]:
+    notes = [f"* {TITLES[name]}: {why}" for name, why in results.raw["missing"].items()]
+    notes += [
+        f"* {error['job']} on {TITLES[error['backend']]}, {error['records']:,} records: "
+        f"`{error['error']}`"
+        for error in results.raw["errors"]
+    ]
+    return ["## Not measured\n\n" + "\n".join(notes)] if notes else []
+
+
+def _goals(results: Results) -> str:
+    size = results.reference_size
+    head = (
+        f"## Against the goals\n\nAt {size:,} records with unnormalised vectors "
+        f"(bare vectors: {shown(raw_bytes(size), 'bytes')}), unless the row says otherwise."
+    )
+    titles = [TITLES[name] for name in BACKENDS]
+    lines = [
+        _goal_line(results, row, size if row.sized else 0) for row in rows(results.raw["scale"])
+    ]
+    columns = ["work", *titles, "ours ÷ LanceDB", "goal", "reached"]
+    return head + "\n\n" + _table(columns, lines)
+
+
+def _goal_line(results: Results, row: Row, records: int) -> list[str]:
+    values: dict[str, float] = {}
+    for name in BACKENDS:
+        if samples := results.samples(row.measure, name, records):
+            values[name] = row.statistic(samples)
+    ours, lancedb = values.get(OURS), values.get(LANCEDB)
+    cells = [shown(values[name], row.unit) if name in values else NOTHING for name in BACKENDS]
+    ratio = NOTHING
+    if row.unit in ("s", "bytes") and ours is not None and lancedb:
+        ratio = f"{ours / lancedb:.3g}"
+    return [row.title, *cells, ratio, row.goal.text, _verdict(row, ours, lancedb, records)]
+
+
+def _verdict(row: Row, ours: float | None, lancedb: float | None, records: int) -> str:
+    reached = None if ours is None else row.goal.reached(ours, lancedb, records)
+    return {True: "yes", False: "**no**", None: "not measured"}[reached]
+
+
+def _tree(results: Results) -> list[str]:
+    lines: list[list[str]] = []
+    for size in results.sizes:
+        for measure, title in (("tree_insert", "new record"), ("tree_update", "update")):
+            if samples := results.samples(measure, OURS, size):
+                small = TREE_MEAN.reached(mean(samples), None, size)
+                reached = small and TREE_P99.reached(p99(samples), None, size)
+                values = [shown(each(samples), "bytes") for each in (mean, p99)]
+                lines.append([title, f"{size:,}", *values, "yes" if reached else "**no**"])
+    if not lines:
+        return []
+    goal = f"The goal is a mean {TREE_MEAN.text} and a p99 {TREE_P99.text}."
+    table = _table(["commit of one", "records", "mean", "p99", "reached"], lines)
+    return [f"### New tree blocks of a one-record commit\n\n{goal}\n\n{table}"]
+
+
+def _plots(figures: Sequence[tuple[str, str]]) -> list[str]:
+    return [
+        "## By number of records",
+        *(f"![{caption}](benchmarks/{name})\n\n*{caption}*" for name, caption in figures),
+    ]
+
+
+def _everything(results: Results) -> list[str]:
+    kinds = {"normal": "unnormalised vectors", "unit": "vectors of length 1"}
+    parts: list[str] = []
+    for kind, title in kinds.items():
+        parts.append(f"## Every time, {title}\n\np50, then p99.\n\n{_times(results, kind)}")
+        parts.append(f"### Answers, disk and memory, {title}\n\n{_answers(results, kind)}")
+    return parts
+
+
+def _times(results: Results, kind: str) -> str:
+    lines: list[list[str]] = []
+    for measure, title in _TIMINGS.items():
+        for size in results.sizes:
+            taken = [results.samples(measure, name, size, kind) for name in BACKENDS]
+            if any(taken):
+                counts = " / ".join(str(len(samples)) for samples in taken)
+                lines.append([title, f"{size:,}", *map(_spread, taken), counts])
+    titles = [TITLES[name] for name in BACKENDS]
+    return _table(["work", "records", *titles, "samples"], lines)
+
+
+def _spread(samples: Sequence[float]) -> str:
+    return f"{seconds(median(samples))}, {seconds(p99(samples))}" if samples else NOTHING
+
+
+def _answers(results: Results, kind: str) -> str:
+    wanted = [row for row in rows(results.raw["scale"]) if row.sized and row.unit != "s"]
+    lines: list[list[str]] = []
+    for row in wanted:
+        for size in results.sizes:
+            taken = [results.samples(row.measure, name, size, kind) for name in BACKENDS]
+            if any(taken):
+                values = [shown(row.statistic(s), row.unit) if s else NOTHING for s in taken]
+                lines.append([row.title, f"{size:,}", *values])
+    return _table(["", "records", *(TITLES[name] for name in BACKENDS)], lines)
+
+
+def _table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
+    ruled = [columns, ["---"] * len(columns), *lines]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in ruled)

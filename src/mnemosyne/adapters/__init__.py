@@ -1,0 +1,1 @@
+"""Adapters: the contracts of agent frameworks, mapped on a repository."""

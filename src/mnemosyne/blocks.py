@@ -1,0 +1,161 @@
+"""Checked, decoded reads of objects, over any engine.
+
+Every block that comes out of an engine passes through here: its bytes are compared with its id
+before anything is made of them. Tree nodes and commits are kept decoded, most recently used first.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from mnemosyne.engine.base import Engine
+from mnemosyne.errors import NotFoundError
+from mnemosyne.model import Commit, Record, Vectors
+from mnemosyne.objects import (
+    Id,
+    Node,
+    StoredRecord,
+    check_id,
+    decode_commit,
+    decode_node,
+    decode_record,
+    decode_vector,
+    parse_id,
+    text_id,
+)
+
+if TYPE_CHECKING:
+    from mnemosyne.model import Vector
+
+__all__ = ["Blocks", "as_record"]
+
+T = TypeVar("T")
+READ_BATCH = 512
+
+
+class _Recent(Generic[T]):
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: OrderedDict[Id, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, block: Id) -> T | None:
+        with self._lock:
+            found = self._entries.get(block)
+            if found is not None:
+                self._entries.move_to_end(block)
+            return found
+
+    def put(self, block: Id, value: T) -> None:
+        with self._lock:
+            self._entries[block] = value
+            if len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+
+
+class Blocks:
+    """The objects of one engine.
+
+    Args:
+        engine: where the bytes are.
+        nodes: how many decoded tree nodes to keep.
+        commits: how many decoded commits to keep.
+    """
+
+    def __init__(self, engine: Engine, *, nodes: int = 8192, commits: int = 4096) -> None:
+        self.engine = engine
+        self._nodes = _Recent[Node](nodes)
+        self._commits = _Recent[Commit](commits)
+
+    def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
+        """The bytes of objects, each compared with its id.
+
+        Raises:
+            NotFoundError: an object is not in the store.
+            CorruptObjectError: the bytes of an object are not what its id says.
+        """
+        found = self.engine.read(ids)
+        for block in ids:
+            data = found.get(block)
+            if data is None:
+                raise NotFoundError(
+                    f"object {text_id(block)} is missing from {self.engine.url}; "
+                    "restore it from a backup or a clone"
+                )
+            check_id(block, data)
+        return found
+
+    def read_one(self, block: Id) -> bytes:
+        """The bytes of one object; raises as `read` does."""
+        return self.read((block,))[block]
+
+    def node(self, block: Id) -> Node:
+        """A tree node; raises as `read` does."""
+        node = self._nodes.get(block)
+        if node is None:
+            node = decode_node(block, self.read_one(block))
+            self._nodes.put(block, node)
+        return node
+
+    def remember_nodes(self, nodes: Mapping[Id, Node]) -> None:
+        """Keep decoded nodes that were just written."""
+        for block, node in nodes.items():
+            self._nodes.put(block, node)
+
+    def commit(self, commit: str) -> Commit:
+        """A commit by its id in text; raises as `read` does."""
+        block = parse_id(commit)
+        known = self._commits.get(block)
+        if known is None:
+            known = decode_commit(block, self.read_one(block))
+            self._commits.put(block, known)
+        return known
+
+    def stored(self, block: Id) -> StoredRecord:
+        """A record as stored; raises as `read` does."""
+        return decode_record(block, self.read_one(block))
+
+    def record(self, key: str, block: Id) -> Record:
+        """The record under a key; raises as `read` does."""
+        return as_record(key, self.stored(block), self.vector)
+
+    def records(self, entries: Iterable[tuple[str, Id]]) -> Iterator[Record]:
+        """The records under many keys, in the order given; raises as `read` does."""
+        for batch in _growing_batches(entries):
+            found = self.read([block for _, block in batch])
+            for key, block in batch:
+                yield as_record(key, decode_record(block, found[block]), self.vector)
+
+    def vector(self, block: Id) -> "Vector":
+        """A vector, float32 of shape `(dimension,)`, read-only; raises as `read` does."""
+        return decode_vector(block, self.read_one(block))
+
+
+def as_record(key: str, stored: StoredRecord, load: "Callable[[Id], Vector]") -> Record:
+    """A stored record as the public value.
+
+    Args:
+        key: the key that it stands under.
+        stored: the record.
+        load: reads one of its vectors.
+    """
+    return Record(
+        key,
+        stored.content,
+        Vectors(stored.vectors, load),
+        stored.embedder,
+        stored.provenance,
+        stored.event_time,
+        stored.transaction,
+        stored.moved_from,
+    )
+
+
+def _growing_batches(entries: Iterable[tuple[str, Id]]) -> Iterator[list[tuple[str, Id]]]:
+    """Batches that start small, so that a caller who stops early has read little."""
+    remaining, size = iter(entries), 16
+    while batch := list(islice(remaining, size)):
+        yield batch
+        size = min(size * 2, READ_BATCH)

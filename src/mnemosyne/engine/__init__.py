@@ -1,0 +1,132 @@
+"""Engines: where the bytes of a repository live."""
+
+import os
+import re
+from typing import Literal
+from urllib.parse import quote, unquote_to_bytes
+
+from mnemosyne.engine.base import Engine
+from mnemosyne.errors import ValidationError
+
+__all__ = ["canonical_url", "open_engine"]
+
+_SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_LATER = {"postgresql", "postgres", "s3"}
+_KNOWN = "a plain path, sqlite:///path or memory://"
+
+
+def open_engine(
+    url: str | os.PathLike[str],
+    *,
+    create: bool = False,
+    read_only: bool = False,
+    durability: Literal["full", "relaxed"] = "full",
+    busy_timeout: float = 30.0,
+) -> Engine:
+    """Open the store that a URL names.
+
+    Args:
+        url: a plain path, which is taken literally; `sqlite:///relative/path` or
+            `sqlite:////absolute/path`, where `%`, `?`, `#` and the like are percent-encoded; or
+            `memory://`, which is a new and empty store each time.
+        create: make the store, and the directories above it, if it is missing. A store that
+            exists is opened as it is.
+        read_only: refuse every write.
+        durability: `"full"` keeps an acknowledged write through a loss of power; `"relaxed"`
+            keeps it through the death of the process only, and is faster.
+        busy_timeout: seconds that a write waits for other writers.
+
+    Returns:
+        The engine; what it can do beyond `Engine` is told by `isinstance`.
+
+    Raises:
+        ValidationError: the URL is none that is known, or an argument is out of its range.
+        NotFoundError: nothing is there and `create` was not asked for.
+        FormatVersionError: the store was written by a newer version.
+        ReadOnlyError: the store lies where it cannot be written, and `read_only` was not asked for.
+        CorruptObjectError: the store is damaged.
+        EngineError: what is there is no store, or cannot be opened.
+    """
+    if durability not in ("full", "relaxed"):
+        raise ValidationError(f"durability is 'full' or 'relaxed', not {durability!r}")
+    if not 0 <= busy_timeout <= _MAX_TIMEOUT:
+        raise ValidationError(
+            f"busy_timeout is 0 to {_MAX_TIMEOUT:,} seconds, not {busy_timeout!r}"
+        )
+    path = _path(os.fspath(url))
+    if path is None:
+        from mnemosyne.engine.memory import MemoryEngine
+
+        return MemoryEngine(read_only=read_only, busy_timeout=busy_timeout)
+    from mnemosyne.engine.sqlite import SQLiteEngine
+
+    return SQLiteEngine(
+        path,
+        url=_sqlite_url(path),
+        create=create,
+        read_only=read_only,
+        durability=durability,
+        busy_timeout=busy_timeout,
+    )
+
+
+def canonical_url(url: str | os.PathLike[str]) -> str:
+    """The URL that names the same store from any directory; nothing is opened.
+
+    Args:
+        url: as `open_engine` takes it.
+
+    Raises:
+        ValidationError: the URL is none that is known.
+    """
+    path = _path(os.fspath(url))
+    return "memory://" if path is None else _sqlite_url(path)
+
+
+_MAX_TIMEOUT = 1_000_000
+
+
+def _path(url: str) -> str | None:
+    """The absolute path of the file that a URL names; None of a store in memory."""
+    matched = _SCHEME.fullmatch(url)
+    scheme = matched[1].lower() if matched else "path"
+    rest = matched[2] if matched else url
+    if scheme == "memory":
+        if rest:
+            raise ValidationError(f"{url!r}: memory:// takes no name; each one is a new store")
+        return None
+    if scheme not in ("path", "sqlite"):
+        missing = "is not available in this version" if scheme in _LATER else "is unknown"
+        raise ValidationError(f"{url!r}: the scheme {scheme}:// {missing}; use {_KNOWN}")
+    return _checked(rest if scheme == "path" else _decoded(rest, url), url)
+
+
+def _decoded(rest: str, url: str) -> str:
+    """The path in what follows `sqlite://`."""
+    if not rest.startswith("/"):
+        raise ValidationError(
+            f"{url!r} names a host; write sqlite:///relative/path or sqlite:////absolute/path"
+        )
+    if "?" in rest or "#" in rest:
+        raise ValidationError(f"{url!r}: write '?' as %3F and '#' as %23; there are no options")
+    try:
+        return unquote_to_bytes(rest[1:]).decode()
+    except UnicodeDecodeError:
+        raise ValidationError(f"{url!r}: the path is not percent-encoded UTF-8") from None
+
+
+def _checked(path: str, url: str) -> str:
+    """The absolute path, if it can be the name of a file."""
+    if path in ("", ":memory:"):
+        raise ValidationError(f"{url!r} names no file; use {_KNOWN}")
+    if "\0" in path:
+        raise ValidationError(f"{url!r}: a path holds no NUL")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise ValidationError(f"{url!r}: the path is not UTF-8") from None
+    return os.path.abspath(path)  # noqa: PTH100 - links stay as they are
+
+
+def _sqlite_url(path: str) -> str:
+    return "sqlite:///" + quote(path.replace(os.sep, "/"), safe="/:")

@@ -1,0 +1,265 @@
+"""The embedded engine: one SQLite file, for any number of threads and processes of one machine."""
+
+# pyright: reportUnknownMemberType=false
+# (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
+
+import os
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from threading import get_ident
+from typing import Any, Literal, TypeVar, TypeVarTuple
+
+import apsw
+
+from mnemosyne.engine.base import IndexEntry, RefUpdate
+from mnemosyne.engine.shared import ref_conflict, reflog_entry
+from mnemosyne.engine.sqlite_file import StoreFile
+from mnemosyne.engine.sqlite_pool import Pool
+from mnemosyne.engine.sqlite_schema import (
+    add_index,
+    get_objects,
+    get_ref,
+    get_refs,
+    move_ref,
+    put_objects,
+    rows,
+)
+from mnemosyne.errors import AlreadyExistsError, EngineError, ReadOnlyError
+from mnemosyne.model import ReflogEntry
+from mnemosyne.objects import Id
+
+__all__ = ["SQLiteEngine"]
+
+T = TypeVar("T")
+Ts = TypeVarTuple("Ts")
+PAGE_ROWS = 1000
+_UNDO_INNER = "ROLLBACK TO inner; RELEASE inner"
+
+
+class SQLiteEngine:
+    """A store in one SQLite file. It has every capability.
+
+    Writers of all processes take turns; readers wait for nobody. `synchronous` is FULL, or NORMAL
+    with relaxed durability.
+
+    Args:
+        path: the file, absolute.
+        url: the URL that names it.
+        create: make it if it is missing.
+        read_only: refuse every write.
+        durability: "full" or "relaxed".
+        busy_timeout: seconds to wait for other writers.
+
+    Raises:
+        MnemosyneError: as `mnemosyne.engine.open_engine` raises.
+    """
+
+    def __init__(
+        self,
+        path: str,
+        *,
+        url: str,
+        create: bool = False,
+        read_only: bool = False,
+        durability: Literal["full", "relaxed"] = "full",
+        busy_timeout: float = 30.0,
+    ) -> None:
+        self.url = url
+        self.read_only = read_only
+        self._path = path
+        synchronous = "FULL" if durability == "full" else "NORMAL"
+        self._file = StoreFile(path, url, read_only, synchronous, busy_timeout)
+        self._file.require(create=create)
+        self._pool = Pool(path, self._file.connect, self._file.stamp, busy_timeout)
+        self._busy_timeout = busy_timeout
+        self._held: tuple[int, apsw.Connection] | None = None
+        self._ask(rows, "SELECT name FROM refs LIMIT 0")
+
+    def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
+        """See `Engine.read`."""
+        return self._ask(get_objects, tuple(ids))
+
+    def ref(self, name: str) -> Id | None:
+        """See `Engine.ref`."""
+        return self._ask(get_ref, name)
+
+    def refs(self, prefix: str = "") -> Mapping[str, Id]:
+        """See `Engine.refs`."""
+        return self._ask(get_refs, prefix)
+
+    def write(self, objects: Mapping[Id, bytes], update: RefUpdate | None = None) -> None:
+        """See `Engine.write`."""
+        with self._transaction() as connection:
+            if update is not None and (found := get_ref(connection, update.name)) != update.old:
+                raise ref_conflict(self.url, update, found)
+            put_objects(connection, objects)
+            if update is not None:
+                move_ref(connection, update)
+
+    def close(self) -> None:
+        """See `Engine.close`."""
+        self._pool.close()
+
+    @contextmanager
+    def exclusive(self) -> Generator[None]:
+        """See `Exclusive.exclusive`. Inside another one of the same thread it joins that one."""
+        with self._transaction() as connection:
+            outer, self._held = self._held, (get_ident(), connection)
+            try:
+                yield
+            finally:
+                self._held = outer
+
+    def reflog(self, name: str) -> Iterator[ReflogEntry]:
+        """See `HasReflog.reflog`."""
+        sql = (
+            "SELECT n, old, new, who, at, why FROM reflog WHERE name = ? AND n < ? "
+            "ORDER BY n DESC LIMIT ?"
+        )
+        for _, old, new, who, when, why in self._pages(sql, name, start=2**63 - 1):
+            yield reflog_entry(RefUpdate(name, old, new, who, when, why))
+
+    def indexed(self, commit: Id) -> bool:
+        """See `HasHistoryIndex.indexed`."""
+        return bool(self._select("SELECT 1 FROM commits WHERE id = ?", commit))
+
+    def commits_of_transaction(self, transaction: str) -> list[Id]:
+        """See `HasHistoryIndex.commits_of_transaction`."""
+        return self._select("SELECT id FROM commits WHERE made_by = ? ORDER BY n", transaction)
+
+    def commits_of_key(self, key: str) -> list[Id]:
+        """See `HasHistoryIndex.commits_of_key`."""
+        sql = "SELECT id FROM touched JOIN commits USING (n) WHERE key = ? ORDER BY n DESC"
+        return self._select(sql, key)
+
+    def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
+        """See `HasHistoryIndex.add_to_index`."""
+        added = list(entries)
+        with self._transaction() as connection:
+            for entry in added:
+                add_index(connection, entry)
+
+    def clear_index(self) -> None:
+        """See `HasHistoryIndex.clear_index`."""
+        with self._transaction() as connection:
+            connection.execute("DELETE FROM commits; DELETE FROM touched")
+
+    def ids(self) -> Iterator[Id]:
+        """See `Enumerates.ids`."""
+        sql = "SELECT n, id FROM objects WHERE n > ? ORDER BY n LIMIT ?"
+        for _, block in self._pages(sql, start=0):
+            yield block
+
+    def size(self) -> int:
+        """See `Enumerates.size`: the file and the log beside it."""
+        files = (Path(self._path + suffix) for suffix in ("", "-wal", "-shm"))
+        return sum(file.stat().st_size for file in files if file.exists())
+
+    def backup(self, path: str) -> None:
+        """See `Snapshots.backup`. Writers go on meanwhile."""
+        target = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as they are
+        partial = target.with_name(target.name + ".partial")
+        try:
+            target.touch(exist_ok=False)
+        except FileExistsError:
+            raise AlreadyExistsError(f"{target} exists; a backup overwrites nothing") from None
+        except OSError as error:
+            raise self._no_backup(target, error) from error
+        try:
+            with self._pool.lend() as connection:
+                connection.execute("VACUUM INTO ?", (str(partial),))
+            _sync(partial)
+            partial.replace(target)
+            _sync(target.parent)
+        except BaseException as error:
+            partial.unlink(missing_ok=True)
+            target.unlink(missing_ok=True)
+            if isinstance(error, apsw.Error | OSError):
+                raise self._no_backup(target, error) from error
+            raise
+
+    def _no_backup(self, target: Path, error: Exception) -> EngineError:
+        return EngineError(
+            f"{self.url} cannot be copied to {target}: {error}; check that directory and its space"
+        )
+
+    def _held_here(self) -> apsw.Connection | None:
+        """The connection of the `exclusive` that this thread is in."""
+        held = self._held
+        return held[1] if held is not None and held[0] == get_ident() else None
+
+    def _ask(self, question: Callable[[apsw.Connection, *Ts], T], *values: *Ts) -> T:
+        """What a function finds on the connection that is held here, or else on any."""
+        try:
+            if (held := self._held_here()) is not None:
+                self._require_alive(held)
+                return question(held, *values)
+            return self._pool.ask(question, *values)
+        except apsw.Error as error:
+            raise self._file.error(error) from error
+
+    @contextmanager
+    def _transaction(self) -> Generator[apsw.Connection]:
+        """A connection in a transaction of its own, or in a part of the one that is held."""
+        if self.read_only:
+            raise ReadOnlyError(f"{self.url} was opened for reading; open it for writing")
+        try:
+            if (held := self._held_here()) is not None:
+                self._require_alive(held)
+                with self._atomic(held, "SAVEPOINT inner", "RELEASE inner", _UNDO_INNER):
+                    yield held
+                return
+            with self._pool.write_lock() as patience, self._pool.lend() as connection:
+                connection.set_busy_timeout(int(patience * 1000))
+                with self._atomic(connection, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
+                    connection.set_busy_timeout(int(self._busy_timeout * 1000))
+                    yield connection
+        except apsw.Error as error:
+            raise self._file.error(error) from error
+
+    @contextmanager
+    def _atomic(
+        self, connection: apsw.Connection, begin: str, end: str, undo: str
+    ) -> Generator[None]:
+        connection.execute(begin)
+        try:
+            yield
+            self._require_alive(connection)
+            connection.execute(end)
+        except BaseException:
+            if not self._pool.orphaned and connection.in_transaction:
+                connection.execute(undo)
+            raise
+
+    def _require_alive(self, connection: apsw.Connection) -> None:
+        """Refuse to go on in a transaction that is the parent process's, or that failed before."""
+        if self._pool.orphaned:
+            raise EngineError(
+                f"this process was forked inside a transaction on {self._path}, which is its "
+                "parent's to finish; use the store from a process that was started afresh"
+            )
+        if not connection.in_transaction:
+            raise EngineError(
+                f"the transaction on {self._path} was undone by an earlier failure; start again"
+            )
+
+    def _select(self, sql: str, value: str | Id) -> list[Id]:
+        return [found for (found,) in self._ask(rows, sql, value)]
+
+    def _pages(self, sql: str, *values: str, start: int) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query, page by page, each going on from the last first column."""
+        while True:
+            page = self._ask(rows, sql, *values, start, PAGE_ROWS)
+            yield from page
+            if len(page) < PAGE_ROWS:
+                return
+            start = page[-1][0]
+
+
+def _sync(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

@@ -1,0 +1,118 @@
+"""The tables of a SQLite store, and the statements on them."""
+
+# pyright: reportUnknownMemberType=false
+# (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any, cast
+
+import apsw
+
+from mnemosyne.engine.base import IndexEntry, RefUpdate
+from mnemosyne.objects import Id
+
+__all__ = [
+    "SCHEMA",
+    "add_index",
+    "get_objects",
+    "get_ref",
+    "get_refs",
+    "move_ref",
+    "put_objects",
+    "rows",
+]
+
+SCHEMA = """
+CREATE TABLE objects (
+    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL
+) STRICT;
+CREATE TABLE refs (name TEXT PRIMARY KEY, target BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE reflog (
+    n INTEGER PRIMARY KEY, name TEXT NOT NULL, old BLOB, new BLOB,
+    who TEXT NOT NULL, at INTEGER NOT NULL, why TEXT NOT NULL
+) STRICT;
+CREATE INDEX reflog_of_name ON reflog (name);
+CREATE TABLE commits (
+    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, made_by TEXT NOT NULL
+) STRICT;
+CREATE INDEX commits_of_transaction ON commits (made_by);
+CREATE TABLE touched (
+    key TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (key, n)
+) STRICT, WITHOUT ROWID;
+"""
+
+READ_BATCH = 512
+
+
+def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    return cast(list[tuple[Any, ...]], connection.execute(sql, values).fetchall())
+
+
+def get_objects(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, bytes]:
+    """The bytes of the objects that exist."""
+    found: dict[Id, bytes] = {}
+    for start in range(0, len(ids), READ_BATCH):
+        batch = ids[start : start + READ_BATCH]
+        size = 1 << (len(batch) - 1).bit_length()
+        padding = (None,) * (size - len(batch))
+        found.update(connection.execute(_select_objects(size), batch + padding))
+    return found
+
+
+@cache
+def _select_objects(size: int) -> str:
+    places = ", ".join("?" * size)
+    return f"SELECT id, data FROM objects WHERE id IN ({places})"
+
+
+def put_objects(connection: apsw.Connection, objects: Mapping[Id, bytes]) -> None:
+    """Store objects; one that exists is left as it is."""
+    sql = "INSERT INTO objects (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+    connection.executemany(sql, objects.items())
+
+
+def get_ref(connection: apsw.Connection, name: str) -> Id | None:
+    """Where a ref points."""
+    found = rows(connection, "SELECT target FROM refs WHERE name = ?", name)
+    return found[0][0] if found else None
+
+
+def get_refs(connection: apsw.Connection, prefix: str) -> dict[str, Id]:
+    """The refs whose names start with the prefix, in order."""
+    found: dict[str, Id] = {}
+    cursor = connection.cursor()
+    cursor.execute("SELECT name, target FROM refs WHERE name >= ? ORDER BY name", (prefix,))
+    for name, target in cast(Iterator[tuple[str, Id]], cursor):
+        if not name.startswith(prefix):
+            break
+        found[name] = target
+    cursor.close()
+    return found
+
+
+def move_ref(connection: apsw.Connection, update: RefUpdate) -> None:
+    """Move a ref that is known to be where the update expects it."""
+    if update.new != update.old:
+        if update.new is None:
+            rows(connection, "DELETE FROM refs WHERE name = ?", update.name)
+        else:
+            sql = (
+                "INSERT INTO refs (name, target) VALUES (?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET target = excluded.target"
+            )
+            rows(connection, sql, update.name, update.new)
+        sql = "INSERT INTO reflog (name, old, new, who, at, why) VALUES (?, ?, ?, ?, ?, ?)"
+        moved = (update.name, update.old, update.new, update.who, update.when, update.why)
+        rows(connection, sql, *moved)
+    if update.index is not None:
+        add_index(connection, update.index)
+
+
+def add_index(connection: apsw.Connection, entry: IndexEntry) -> None:
+    """Add a commit to the history index, unless it is there."""
+    sql = "INSERT INTO commits (id, made_by) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING n"
+    for (n,) in rows(connection, sql, entry.commit, entry.transaction):
+        touched = ((key, n) for key in set(entry.keys))
+        connection.executemany("INSERT INTO touched (key, n) VALUES (?, ?)", touched)

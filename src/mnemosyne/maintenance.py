@@ -1,0 +1,246 @@
+"""Keeping a store sound: verify, statistics, backup."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from mnemosyne.blocks import Blocks
+from mnemosyne.engine import open_engine
+from mnemosyne.engine.base import Enumerates, RefUpdate, Snapshots
+from mnemosyne.errors import (
+    AlreadyExistsError,
+    CorruptObjectError,
+    EngineError,
+    MnemosyneError,
+    NotFoundError,
+)
+from mnemosyne.graph import ancestors
+from mnemosyne.model import Commit
+from mnemosyne.objects import (
+    Id,
+    canonical,
+    check_id,
+    decode_commit,
+    decode_node,
+    decode_record,
+    decode_vector,
+    is_vector,
+    object_kind,
+    parse_id,
+    text_id,
+)
+from mnemosyne.refs import BRANCH, TAG, ref_names
+
+__all__ = ["Problem", "Stats", "VerifyReport", "backup", "stats", "verify"]
+
+BATCH = 256
+Progress = Callable[[int], object]
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing that is wrong with a store.
+
+    Attributes:
+        object: id of the object concerned.
+        kind: the `kind` of the error that reading it raises.
+        message: what is wrong.
+    """
+
+    object: str
+    kind: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """What `verify` found.
+
+    Attributes:
+        problems: what is wrong; empty in a sound store.
+        commits: how many commits were checked.
+        objects: how many objects were checked, commits included.
+    """
+
+    problems: tuple[Problem, ...] = ()
+    commits: int = 0
+    objects: int = 0
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is wrong."""
+        return not self.problems
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How large a repository is.
+
+    Attributes:
+        url: the canonical URL.
+        branches: how many branches there are.
+        tags: how many tags there are.
+        commits: how many commits the branches and tags reach.
+        records: how many records each branch holds.
+        objects: how many objects the engine holds; None if it cannot tell.
+        bytes: bytes that the store takes; None if the engine cannot tell.
+    """
+
+    url: str
+    branches: int
+    tags: int
+    commits: int
+    records: dict[str, int]
+    objects: int | None
+    bytes: int | None
+
+
+@dataclass(slots=True)
+class _Check:
+    blocks: Blocks
+    progress: Progress | None
+    problems: dict[Id, Problem] = field(default_factory=dict[Id, Problem])
+    seen: set[Id] = field(default_factory=set[Id])
+
+    def objects(self, ids: list[Id]) -> Iterator[tuple[Id, bytes]]:
+        """Read objects not seen yet, noting those that are missing or not what their id says."""
+        fresh = [block for block in dict.fromkeys(ids) if block not in self.seen]
+        self.seen.update(fresh)
+        for start in range(0, len(fresh), BATCH):
+            batch = fresh[start : start + BATCH]
+            found = self.blocks.engine.read(batch)
+            for block in batch:
+                data = found.get(block)
+                if data is None:
+                    self.note(block, NotFoundError(f"object {text_id(block)} is missing"))
+                elif self.sound(block, data):
+                    yield block, data
+            if self.progress:
+                self.progress(len(self.seen))
+
+    def sound(self, block: Id, data: bytes) -> bool:
+        try:
+            check_id(block, data)
+            if not is_vector(block) and canonical(block, data) != data:
+                raise CorruptObjectError(f"object {text_id(block)} is not in canonical form")
+        except CorruptObjectError as error:
+            self.note(block, error)
+            return False
+        return True
+
+    def note(self, block: Id, error: MnemosyneError) -> None:
+        self.problems.setdefault(block, Problem(text_id(block), error.kind, str(error)))
+
+
+def verify(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
+    """Read everything that branches and tags reach, and whatever else is stored, and check it.
+
+    Checked are: every object is there, has the bytes that its id says, is in canonical form and
+    has the form of its kind; times and generations of commits never fall behind their parents'.
+
+    Args:
+        blocks: the objects.
+        progress: called now and then with how many objects have been checked.
+    """
+    check = _Check(blocks, progress)
+    commits: dict[str, Commit] = {}
+    level = list(blocks.engine.refs().values())
+    while level:
+        found = [_decoded(check, decode_commit, *each) for each in check.objects(level)]
+        sound = [commit for commit in found if commit is not None]
+        commits.update((commit.id, commit) for commit in sound)
+        _check_trees(check, [parse_id(commit.root) for commit in sound])
+        level = [parse_id(parent) for commit in sound for parent in commit.parents]
+    for commit in commits.values():
+        _check_order(check, commit, commits)
+    if isinstance(blocks.engine, Enumerates):
+        for block, data in check.objects(list(blocks.engine.ids())):
+            _decoded(check, object_kind, block, data)
+    return VerifyReport(tuple(check.problems.values()), len(commits), len(check.seen))
+
+
+def _decoded(check: _Check, decode: Callable[[Id, bytes], T], block: Id, data: bytes) -> T | None:
+    try:
+        return decode(block, data)
+    except CorruptObjectError as error:
+        check.note(block, error)
+        return None
+
+
+def _check_order(check: _Check, commit: Commit, commits: dict[str, Commit]) -> None:
+    parents = [commits[parent] for parent in commit.parents if parent in commits]
+    if len(parents) < len(commit.parents):
+        return
+    generation = max((parent.generation + 1 for parent in parents), default=0)
+    if commit.generation != generation or any(parent.time > commit.time for parent in parents):
+        message = f"commit {commit.id} does not follow its parents in time and generation"
+        check.note(parse_id(commit.id), CorruptObjectError(message))
+
+
+def _check_trees(check: _Check, level: list[Id]) -> None:
+    records: list[Id] = []
+    while level:
+        below: list[Id] = []
+        for each in check.objects(level):
+            if node := _decoded(check, decode_node, *each):
+                (below if node.level else records).extend(node.links)
+        level = below
+    vectors: list[Id] = []
+    for each in check.objects(records):
+        if record := _decoded(check, decode_record, *each):
+            vectors.extend(record.vectors.values())
+    for each in check.objects(vectors):
+        _decoded(check, decode_vector, *each)
+
+
+def stats(blocks: Blocks) -> Stats:
+    """Count what a repository holds."""
+    engine = blocks.engine
+    branches, tags = ref_names(blocks, BRANCH), ref_names(blocks, TAG)
+    heads = [*branches.values(), *tags.values()]
+    counted = isinstance(engine, Enumerates)
+    return Stats(
+        engine.url,
+        len(branches),
+        len(tags),
+        sum(1 for _ in ancestors(blocks.commit, heads)) - 1,
+        {
+            name: blocks.node(parse_id(blocks.commit(head).root)).count
+            for name, head in branches.items()
+        },
+        sum(1 for _ in engine.ids()) if counted else None,
+        engine.size() if counted else None,
+    )
+
+
+def backup(blocks: Blocks, path: str) -> None:
+    """Write a consistent copy of the whole store to a new file, which opens as a store.
+
+    Args:
+        blocks: the objects.
+        path: where to write it.
+
+    Raises:
+        AlreadyExistsError: something is at that path.
+        EngineError: the copy cannot be written, or the engine cannot list what it holds.
+    """
+    if Path(path).exists():
+        raise AlreadyExistsError(f"cannot back up to {path}: something is there already")
+    engine = blocks.engine
+    if isinstance(engine, Snapshots):
+        engine.backup(path)
+        return
+    if not isinstance(engine, Enumerates):
+        raise EngineError(f"cannot back up {engine.url}: it cannot list its objects")
+    refs = engine.refs()
+    target = open_engine(path, create=True)
+    try:
+        ids = list(engine.ids())
+        for start in range(0, len(ids), BATCH):
+            target.write(blocks.read(ids[start : start + BATCH]))
+        for name, head in refs.items():
+            target.write({}, RefUpdate(name, None, head, why="backup"))
+    finally:
+        target.close()

@@ -1,0 +1,105 @@
+"""Branches and tags: their names in the engine, and the first commit of every repository."""
+
+from dataclasses import replace
+
+from mnemosyne.blocks import Blocks
+from mnemosyne.engine.base import IndexEntry, RefUpdate
+from mnemosyne.errors import NotFoundError, RefConflictError
+from mnemosyne.model import Commit
+from mnemosyne.objects import Id, encode_commit, object_id, parse_id, text_id
+from mnemosyne.tree import EMPTY_BLOCK, EMPTY_ROOT
+from mnemosyne.validation import check_name
+
+__all__ = [
+    "BRANCH",
+    "DEFAULT_BRANCH",
+    "ROOT_COMMIT",
+    "TAG",
+    "branch_head",
+    "branch_ref",
+    "initialise",
+    "ref_names",
+    "tag_ref",
+]
+
+BRANCH, TAG = "branch/", "tag/"
+DEFAULT_BRANCH = "main"
+
+
+def _root_commit() -> tuple[Commit, bytes]:
+    unnamed = Commit(
+        id="",
+        parents=(),
+        root=text_id(EMPTY_ROOT),
+        transaction="0" * 32,
+        author="",
+        message="the empty memory",
+        time=0,
+        generation=0,
+    )
+    block = encode_commit(unnamed)
+    return replace(unnamed, id=text_id(object_id(block))), block
+
+
+ROOT_COMMIT, _ROOT_BLOCK = _root_commit()
+"""The empty memory. Every history of every repository begins with this same commit."""
+
+
+def branch_ref(name: str) -> str:
+    """The ref of a branch.
+
+    Raises:
+        ValidationError: the name is none for a branch.
+    """
+    return BRANCH + check_name(name, "branch")
+
+
+def tag_ref(name: str) -> str:
+    """The ref of a tag.
+
+    Raises:
+        ValidationError: the name is none for a tag.
+    """
+    return TAG + check_name(name, "tag")
+
+
+def branch_head(blocks: Blocks, name: str) -> Commit:
+    """The commit that a branch points at now.
+
+    Raises:
+        NotFoundError: there is no such branch.
+    """
+    head = blocks.engine.ref(branch_ref(name))
+    if head is None:
+        raise NotFoundError(
+            f"there is no branch {name!r} in {blocks.engine.url}; create_branch({name!r}) makes one"
+        )
+    return blocks.commit(text_id(head))
+
+
+def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:
+    """Commit ids by name, of all branches (`BRANCH`) or all tags (`TAG`), in order of name."""
+    found = blocks.engine.refs(kind)
+    return {name.removeprefix(kind): text_id(head) for name, head in found.items()}
+
+
+def initialise(blocks: Blocks, now: int) -> None:
+    """Give an empty store its first commit and the branch `main`; leave any other as it is."""
+    engine = blocks.engine
+    if engine.refs():
+        return
+    root: Id = parse_id(ROOT_COMMIT.id)
+    objects = {EMPTY_ROOT: EMPTY_BLOCK, root: _ROOT_BLOCK}
+    update = RefUpdate(
+        branch_ref(DEFAULT_BRANCH),
+        None,
+        root,
+        when=now,
+        why="create",
+        index=IndexEntry(root, ROOT_COMMIT.transaction, ()),
+    )
+    try:
+        engine.write(objects, update)
+    except RefConflictError:
+        if engine.ref(update.name) is None:
+            raise

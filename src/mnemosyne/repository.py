@@ -1,0 +1,454 @@
+"""The repository: the door to everything."""
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from itertools import islice
+from os import PathLike, fspath
+from types import TracebackType
+from typing import Literal, Self
+
+from mnemosyne import history, maintenance
+from mnemosyne.blocks import Blocks
+from mnemosyne.engine import open_engine
+from mnemosyne.engine.base import Engine, HasReflog, RefUpdate
+from mnemosyne.errors import (
+    AlreadyExistsError,
+    EngineError,
+    NotFoundError,
+    ReadOnlyError,
+    RefConflictError,
+)
+from mnemosyne.maintenance import Stats, VerifyReport
+from mnemosyne.model import JSON, Blame, Change, Commit, Provenance, ReflogEntry
+from mnemosyne.objects import parse_id
+from mnemosyne.refs import (
+    BRANCH,
+    DEFAULT_BRANCH,
+    TAG,
+    branch_ref,
+    initialise,
+    ref_names,
+    tag_ref,
+)
+from mnemosyne.revision import resolve
+from mnemosyne.snapshot import Snapshot
+from mnemosyne.transaction import Embed, Transaction, VectorLike, Writer, transact
+from mnemosyne.views.base import ViewCache
+
+__all__ = ["Repository", "open_repository"]
+
+Durability = Literal["full", "relaxed"]
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000
+
+
+def open_repository(
+    url: str | PathLike[str],
+    *,
+    create: bool = False,
+    author: str = "unknown",
+    read_only: bool = False,
+    durability: Durability = "full",
+    embed: Embed | None = None,
+) -> "Repository":
+    """Open a repository.
+
+    Args:
+        url: a path or `sqlite:///path` (one file), or `memory://` (gone when closed).
+        create: make it if it is not there.
+        author: who commits, where a commit does not say.
+        read_only: refuse every write.
+        durability: `full`: an acknowledged commit survives power loss; `relaxed`: it survives the
+            death of the process, and after power loss the newest may be missing.
+        embed: turns a list of texts into vectors, so that text can be given wherever a vector is
+            expected.
+
+    Raises:
+        NotFoundError: there is nothing there, and `create` was not given.
+        FormatVersionError: the store was written in a newer format.
+        ReadOnlyError: it must be made or written, and cannot be.
+        EngineError: what is there is no store, or cannot be read.
+        ValidationError: the URL is of no known form.
+    """
+    engine = open_engine(fspath(url), create=create, read_only=read_only, durability=durability)
+    repository = Repository(engine, author=author, embed=embed)
+    if create and not read_only:
+        initialise(repository.blocks, _now())
+    return repository
+
+
+class Repository:
+    """Versioned memory. Safe for use by many threads, and by many processes at once.
+
+    Normally made by `mnemosyne.open`. As a context manager it closes at the end of the block.
+
+    Args:
+        engine: where the bytes are.
+        author: who commits, where a commit does not say.
+        embed: turns a list of texts into vectors.
+        clock: gives the time as UTC milliseconds.
+
+    Attributes:
+        blocks: the objects, for code that works below the level of records.
+    """
+
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        author: str = "unknown",
+        embed: Embed | None = None,
+        clock: Callable[[], int] = _now,
+    ) -> None:
+        self.blocks = Blocks(engine)
+        self._engine = engine
+        self._writer = Writer(self.blocks, author, clock, embed)
+        self._clock = clock
+        self._views = ViewCache(self.blocks)
+
+    def __repr__(self) -> str:
+        return f"<Repository {self.url}>"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def url(self) -> str:
+        """The canonical URL, which opens the same store again."""
+        return self._engine.url
+
+    @property
+    def author(self) -> str:
+        """Who commits, where a commit does not say."""
+        return self._writer.author
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writes are refused."""
+        return self._engine.read_only
+
+    def close(self) -> None:
+        """Give back files, connections and cached views. A later call opens them again."""
+        self._views.clear()
+        self._engine.close()
+
+    def resolve(self, revision: str = DEFAULT_BRANCH) -> Commit:
+        """The commit that a revision names; see `mnemosyne.revision` for the forms.
+
+        Raises:
+            NotFoundError: it names nothing.
+            InvalidRevisionError: the text is no revision, or several commits start so.
+        """
+        return resolve(self.blocks, revision, self._clock())
+
+    def at(self, revision: str = DEFAULT_BRANCH) -> Snapshot:
+        """The memory as it stood at a revision; raises as `resolve` does."""
+        return Snapshot(self.blocks, self.resolve(revision), self._views, self._writer.embed)
+
+    def branches(self) -> dict[str, str]:
+        """The id of the commit that each branch points at, by name."""
+        return ref_names(self.blocks, BRANCH)
+
+    def create_branch(self, name: str, at: str = DEFAULT_BRANCH) -> Commit:
+        """Make a branch. It costs nothing, however large the memory.
+
+        Args:
+            name: its name.
+            at: the revision that it starts from.
+
+        Raises:
+            AlreadyExistsError: there is one of that name.
+            NotFoundError: the revision names nothing.
+            ValidationError: the name is none for a branch.
+        """
+        return self._create(branch_ref(name), f"branch {name!r}", at)
+
+    def delete_branch(self, name: str) -> None:
+        """Delete a branch; its commits stay in the reflog.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            RefConflictError: it moved meanwhile.
+        """
+        self._delete(branch_ref(name), f"branch {name!r}")
+
+    def tags(self) -> dict[str, str]:
+        """The id of the commit that each tag names, by name."""
+        return ref_names(self.blocks, TAG)
+
+    def create_tag(self, name: str, at: str = DEFAULT_BRANCH) -> Commit:
+        """Name a commit for good; arguments and errors as in `create_branch`."""
+        return self._create(tag_ref(name), f"tag {name!r}", at)
+
+    def delete_tag(self, name: str) -> None:
+        """Delete a tag; errors as in `delete_branch`."""
+        self._delete(tag_ref(name), f"tag {name!r}")
+
+    def transaction(
+        self,
+        branch: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+    ) -> Transaction:
+        """Begin a transaction, which commits at the end of its `with` block.
+
+        Args:
+            branch: the branch to commit to.
+            author: who commits; the repository's author if not given.
+            message: why.
+            trailers: further facts by name, such as `Run-Id`.
+
+        Raises:
+            NotFoundError: there is no such branch.
+            ReadOnlyError: the repository was opened for reading.
+        """
+        self._check_writable()
+        return Transaction(self._writer, branch, author=author, message=message, trailers=trailers)
+
+    def transact(
+        self,
+        fn: Callable[[Transaction], object],
+        branch: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+    ) -> Commit:
+        """Run a function in a transaction, again on the new head until it lands.
+
+        Args:
+            fn: called with a fresh `Transaction` each time.
+            branch: the branch to commit to.
+            author: who commits; the repository's author if not given.
+            message: why.
+            trailers: further facts by name, such as `Run-Id`.
+
+        Returns:
+            The commit, or the head if the function changed nothing.
+
+        Raises:
+            NotFoundError: there is no such branch.
+            ReadOnlyError: the repository was opened for reading.
+            ConflictError: it lost every race, on an engine without a write lock.
+            EngineError: the store failed, and the commit is not in it.
+        """
+        self._check_writable()
+        return transact(self._writer, fn, branch, author=author, message=message, trailers=trailers)
+
+    def put(
+        self,
+        key: str,
+        content: JSON,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        embedding: "VectorLike | None" = None,
+        vectors: "Mapping[str, VectorLike] | None" = None,
+        embedder: str | None = None,
+        provenance: Provenance | None = None,
+        event_time: datetime | int | None = None,
+        author: str | None = None,
+        message: str = "",
+    ) -> Commit:
+        """Write one record in a commit of its own; arguments and errors as in `Transaction.put`
+        and `transact`."""
+
+        def write(transaction: Transaction) -> None:
+            transaction.put(
+                key,
+                content,
+                embedding=embedding,
+                vectors=vectors,
+                embedder=embedder,
+                provenance=provenance,
+                event_time=event_time,
+            )
+
+        return self.transact(write, branch, author=author, message=message or f"put {key}")
+
+    def delete(
+        self,
+        key: str,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        author: str | None = None,
+        message: str = "",
+    ) -> Commit:
+        """Delete one record in a commit of its own.
+
+        Raises:
+            NotFoundError: there is no such record or branch.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the store failed, and the commit is not in it.
+        """
+        return self.transact(
+            lambda transaction: transaction.delete(key),
+            branch,
+            author=author,
+            message=message or f"delete {key}",
+        )
+
+    def log(
+        self,
+        revision: str = DEFAULT_BRANCH,
+        *,
+        key: str | None = None,
+        limit: int | None = None,
+    ) -> Iterator[Commit]:
+        """Commits up to a revision, newest first.
+
+        Args:
+            revision: where to start.
+            key: only commits that changed this key, or the one that it was moved from.
+            limit: how many at most.
+
+        Raises:
+            NotFoundError: the revision names nothing, or no commit has had the key.
+            InvalidRevisionError: the revision is none.
+        """
+        head = self.resolve(revision)
+        if key is None:
+            return islice(history.log(self.blocks, head), limit)
+        return islice((b.commit for b in history.history(self.blocks, key, head)), limit)
+
+    def history(self, key: str, at: str = DEFAULT_BRANCH) -> Iterator[Blame]:
+        """Every value that a key has had up to a revision, newest first, through moves.
+
+        Raises:
+            NotFoundError: the revision names nothing, or no commit has had the key.
+            InvalidRevisionError: the revision is none.
+        """
+        return history.history(self.blocks, key, self.resolve(at))
+
+    def blame(self, key: str, at: str = DEFAULT_BRANCH) -> Blame:
+        """Who gave a key the value that it has, or who deleted it; raises as `history` does."""
+        return history.blame(self.blocks, key, self.resolve(at))
+
+    def diff(self, a: str, b: str = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
+        """The keys whose values differ between two revisions, in order of key.
+
+        Args:
+            a: the first revision.
+            b: the second revision.
+            prefix: only keys that start with this.
+
+        Raises:
+            NotFoundError: a revision names nothing.
+            InvalidRevisionError: a revision is none.
+        """
+        before, after = (parse_id(self.resolve(each).root) for each in (a, b))
+        return history.diff(self.blocks, before, after, prefix)
+
+    def undo(
+        self,
+        n: int = 1,
+        *,
+        run: str | None = None,
+        save: str | None = None,
+        branch: str = DEFAULT_BRANCH,
+        author: str | None = None,
+        message: str = "",
+    ) -> Commit:
+        """Take commits back in one new commit; the history keeps them.
+
+        Args:
+            n: how many of the branch's newest commits.
+            run: instead, every commit whose trailer `Run-Id` is this.
+            save: instead, every commit whose trailer `Save-Id` is this.
+            branch: the branch.
+            author: who undoes; the repository's author if not given.
+            message: why.
+
+        Returns:
+            The new commit, or the head if what they wrote is gone already.
+
+        Raises:
+            ConflictError: a later commit has changed what one of them wrote; nothing is undone.
+            NotFoundError: there is no such commit or branch.
+            ReadOnlyError: the repository was opened for reading.
+            ValidationError: `n` is less than 1.
+        """
+        trailer = ("Run-Id", run) if run is not None else None
+        trailer = ("Save-Id", save) if save is not None else trailer
+
+        def take_back(transaction: Transaction) -> None:
+            targets = history.undo(transaction, self.blocks, n=n, trailer=trailer)
+            transaction.trailers["Undoes"] = " ".join(commit.id for commit in targets)
+            if not message:
+                transaction.message = _undo_message(targets, trailer)
+
+        return self.transact(take_back, branch, author=author, message=message)
+
+    def reflog(self, branch: str = DEFAULT_BRANCH) -> Iterator[ReflogEntry]:
+        """Where a branch has been, newest first; also of a branch that was deleted.
+
+        Raises:
+            EngineError: the engine keeps no reflog.
+            ValidationError: the name is none for a branch.
+        """
+        if not isinstance(self._engine, HasReflog):
+            raise EngineError(f"{self.url} keeps no reflog")
+        return self._engine.reflog(branch_ref(branch))
+
+    def verify(self, progress: maintenance.Progress | None = None) -> VerifyReport:
+        """Read and check everything; see `mnemosyne.maintenance.verify`."""
+        return maintenance.verify(self.blocks, progress)
+
+    def stats(self) -> Stats:
+        """Count what the repository holds."""
+        return maintenance.stats(self.blocks)
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Write a consistent copy to a new file, which opens as a store, while this one is in use.
+
+        Raises:
+            AlreadyExistsError: something is at that path.
+            EngineError: the copy cannot be written.
+        """
+        maintenance.backup(self.blocks, fspath(path))
+
+    def _check_writable(self) -> None:
+        if self.read_only:
+            raise ReadOnlyError(f"{self.url} was opened read-only; open it without read_only")
+
+    def _create(self, ref: str, what: str, at: str) -> Commit:
+        self._check_writable()
+        commit = self.resolve(at)
+        try:
+            self._move(ref, None, commit.id, f"create {what} at {at}")
+        except RefConflictError:
+            raise AlreadyExistsError(f"{self.url} has a {what} already") from None
+        return commit
+
+    def _delete(self, ref: str, what: str) -> None:
+        self._check_writable()
+        old = self._engine.ref(ref)
+        if old is None:
+            raise NotFoundError(f"there is no {what} in {self.url}")
+        self._engine.write({}, self._update(ref, old, None, f"delete {what}"))
+
+    def _move(self, ref: str, old: bytes | None, new: str, why: str) -> None:
+        self._engine.write({}, self._update(ref, old, parse_id(new), why))
+
+    def _update(self, ref: str, old: bytes | None, new: bytes | None, why: str) -> RefUpdate:
+        return RefUpdate(ref, old, new, self.author, self._clock(), why)
+
+
+def _undo_message(targets: list[Commit], trailer: tuple[str, str] | None) -> str:
+    if trailer is not None:
+        return f"undo {trailer[0]} {trailer[1]} ({len(targets)} commits)"
+    if len(targets) == 1:
+        return f"undo: {targets[0].message}"
+    return f"undo {len(targets)} commits"

@@ -1,0 +1,177 @@
+"""Revisions: how a person names a commit.
+
+```
+main            a branch, else a tag
+bafyrei…        a commit id, or a unique prefix of one; the leading bafyrei may be left out
+main~3          three commits back along first parents
+main^2          the second parent
+main@{2026-11-01T09:00Z}    what the branch pointed at then
+main@{yesterday}            likewise; also @{3 hours ago}, @{now}
+main@{1}        what the branch pointed at before its last move
+```
+
+Suffixes follow one another: `main@{yesterday}~2`.
+"""
+
+import re
+from datetime import UTC, datetime
+from itertools import chain, islice
+
+from mnemosyne.blocks import Blocks
+from mnemosyne.engine.base import Enumerates, HasReflog
+from mnemosyne.errors import InvalidRevisionError, NotFoundError
+from mnemosyne.graph import ancestors
+from mnemosyne.model import Commit, ReflogEntry
+from mnemosyne.objects import is_vector, object_kind, parse_id, text_id
+from mnemosyne.refs import BRANCH, TAG, branch_ref
+
+__all__ = ["resolve", "short_id"]
+
+_REVISION = re.compile(r"(?P<name>[^~^@{}]+)(?P<steps>(?:~\d*|\^\d*|@\{[^{}]*\})*)")
+_STEP = re.compile(r"~(?P<back>\d*)|\^(?P<parent>\d*)|@\{(?P<then>[^{}]*)\}")
+_AGO = re.compile(r"(\d+) (second|minute|hour|day|week)s? ago")
+_MILLISECONDS = {
+    "second": 1_000,
+    "minute": 60_000,
+    "hour": 3_600_000,
+    "day": 86_400_000,
+    "week": 604_800_000,
+}
+_ID_START = "bafyrei"
+_WHOLE_ID = re.compile(f"{_ID_START}[a-h][a-z2-7]{{51}}")
+_MIN_PREFIX = 4
+
+
+def short_id(commit_id: str) -> str:
+    """The part of a commit id that people are shown: ten characters, without what all ids share."""
+    return commit_id.removeprefix(_ID_START)[:10]
+
+
+def resolve(blocks: Blocks, revision: str, now: int) -> Commit:
+    """The commit that a revision names.
+
+    Args:
+        blocks: the repository's objects.
+        revision: see the top of this module.
+        now: UTC milliseconds, for relative times.
+
+    Raises:
+        InvalidRevisionError: the text is no revision, or a prefix that several commits share.
+        NotFoundError: it names nothing.
+    """
+    parsed = _REVISION.fullmatch(revision)
+    if parsed is None:
+        raise InvalidRevisionError(
+            f"{revision!r} is no revision; write a branch, tag or id, then ~N, ^N or @{{time}}"
+        )
+    name, steps = parsed["name"], list(_STEP.finditer(parsed["steps"]))
+    if steps and steps[0]["then"] is not None:
+        commit = _in_reflog(blocks, name, steps.pop(0)["then"], now)
+    else:
+        commit = _named(blocks, name)
+    for step in steps:
+        commit = _stepped(blocks, commit, step, revision)
+    return commit
+
+
+def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str) -> Commit:
+    if step["then"] is not None:
+        raise InvalidRevisionError(f"{revision!r}: @{{…}} stands right behind a branch's name")
+    if step["back"] is not None:
+        path = [0] * int(step["back"] or 1)
+    else:
+        path = [int(step["parent"] or 1) - 1][: int(step["parent"] or 1)]
+    for parent in path:
+        if parent >= len(commit.parents):
+            raise NotFoundError(
+                f"{revision!r}: commit {short_id(commit.id)} has {len(commit.parents)} parents"
+            )
+        commit = blocks.commit(commit.parents[parent])
+    return commit
+
+
+def _named(blocks: Blocks, name: str) -> Commit:
+    if _WHOLE_ID.fullmatch(name) and blocks.engine.read([parse_id(name)]):
+        return blocks.commit(name)
+    for kind in (BRANCH, TAG):
+        if head := blocks.engine.ref(kind + name):
+            return blocks.commit(text_id(head))
+    matches = _by_prefix(blocks, name.lower())
+    if len(matches) > 1:
+        shown = ", ".join(short_id(commit.id) for commit in matches)
+        raise InvalidRevisionError(f"{name!r} is the start of several commit ids: {shown}")
+    if not matches:
+        raise NotFoundError(
+            f"there is no branch, tag or commit {name!r} in {blocks.engine.url}; "
+            "`branches()`, `tags()` and `log()` list what there is"
+        )
+    return matches[0]
+
+
+def _by_prefix(blocks: Blocks, text: str) -> list[Commit]:
+    """At most two commits whose id, with or without its common start, starts with the text."""
+    if not re.fullmatch("[a-z2-7]+", text):
+        return []
+    starts = [text] if text.startswith(_ID_START) else []
+    if len(text) >= _MIN_PREFIX:
+        starts.append(_ID_START + text)
+    found = chain.from_iterable(_commits_from(blocks, start) for start in starts)
+    return list(islice({commit.id: commit for commit in found}.values(), 2))
+
+
+def _commits_from(blocks: Blocks, start: str) -> list[Commit]:
+    engine = blocks.engine
+    if not isinstance(engine, Enumerates):
+        heads = [text_id(head) for head in engine.refs().values()]
+        return [each for each in ancestors(blocks.commit, heads) if each.id.startswith(start)]
+    candidates = (block for block in engine.ids(_whole_bytes(start)) if not is_vector(block))
+    return [
+        blocks.commit(text_id(block))
+        for block in candidates
+        if text_id(block).startswith(start)
+        and object_kind(block, blocks.read_one(block)) == "commit"
+    ]
+
+
+def _whole_bytes(start: str) -> bytes:
+    """The bytes that every id starts with whose text starts so."""
+    padded = parse_id(start.ljust(59, "a"))
+    return padded[: (len(start) - 1) * 5 // 8]
+
+
+def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:
+    engine = blocks.engine
+    if not isinstance(engine, HasReflog):
+        raise InvalidRevisionError(f"{engine.url} keeps no reflog, which {branch}@{{{then}}} needs")
+    moves = list(engine.reflog(branch_ref(branch)))
+    if not moves:
+        raise NotFoundError(f"there is no branch {branch!r} in {engine.url}")
+    found = _nth(moves, int(then)) if then.isdecimal() else _as_of(moves, _time(then, now))
+    if found is None:
+        raise NotFoundError(f"branch {branch!r} did not exist at {then!r}")
+    return blocks.commit(found)
+
+
+def _nth(moves: list[ReflogEntry], back: int) -> str | None:
+    return moves[back].new if back < len(moves) else None
+
+
+def _as_of(moves: list[ReflogEntry], when: int) -> str | None:
+    return next((move.new for move in moves if move.when <= when), None)
+
+
+def _time(text: str, now: int) -> int:
+    words = text.strip().lower()
+    if words in ("now", "yesterday"):
+        return now - (_MILLISECONDS["day"] if words == "yesterday" else 0)
+    if ago := _AGO.fullmatch(words):
+        return now - int(ago[1]) * _MILLISECONDS[ago[2]]
+    try:
+        moment = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise InvalidRevisionError(
+            f"{text!r} is no time; write 2026-11-01T09:00Z, yesterday or '3 hours ago'"
+        ) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return int(moment.timestamp() * 1000)

@@ -1,0 +1,194 @@
+"""A snapshot: the memory as it stood at one commit."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, TypeVar
+
+from mnemosyne import tree
+from mnemosyne.blocks import Blocks
+from mnemosyne.errors import DimensionError, NotFoundError, ValidationError
+from mnemosyne.model import Commit, Hit, Record
+from mnemosyne.objects import Id, parse_id, vector_floats, vector_of_floats
+from mnemosyne.views.base import Kind, View, ViewCache
+from mnemosyne.where import Where, predicate
+
+if TYPE_CHECKING:
+    from mnemosyne.transaction import Embed, VectorLike
+    from mnemosyne.views.keys import Selection
+    from mnemosyne.views.vectors import VectorView
+
+__all__ = ["Snapshot"]
+
+A = TypeVar("A")
+V = TypeVar("V", bound=View)
+
+
+class Snapshot(Mapping[str, Record]):
+    """An immutable mapping from key to record, in order of key. Safe to share between threads.
+
+    Args:
+        blocks: the objects.
+        commit: the commit to look at.
+        views: the cache of search views.
+        embed: turns a text query into a vector, if the repository can.
+
+    Attributes:
+        commit: the commit whose state this is.
+    """
+
+    def __init__(
+        self, blocks: Blocks, commit: Commit, views: ViewCache, embed: "Embed | None" = None
+    ) -> None:
+        self.commit = commit
+        self.root: Id = parse_id(commit.root)
+        self._blocks = blocks
+        self._views = views
+        self._embed = embed
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of {self.commit.id}: {len(self)} records>"
+
+    def __getitem__(self, key: str) -> Record:
+        return self._blocks.record(key, self._block(key))
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and tree.get(self._blocks.node, self.root, key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, _ in tree.scan(self._blocks.node, self.root))
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Snapshot):
+            return self.root == other.root
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.root)
+
+    def scan(
+        self,
+        prefix: str = "",
+        start: str | None = None,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Record]:
+        """Records in order of key, read as they are asked for.
+
+        Args:
+            prefix: only keys that start with this.
+            start: the first key to give; with `reverse`, the highest.
+            reverse: from the highest key down.
+            limit: how many records at most.
+        """
+        entries = tree.scan(self._blocks.node, self.root, prefix, start=start, reverse=reverse)
+        return self._blocks.records(islice(entries, limit))
+
+    def scan_keys(self, prefix: str = "") -> Iterator[str]:
+        """The keys that start with a prefix, in order."""
+        return (key for key, _ in tree.scan(self._blocks.node, self.root, prefix))
+
+    def get_many(self, keys: Iterable[str]) -> Iterator[Record]:
+        """The records under keys, in the order given.
+
+        Raises:
+            NotFoundError: there is no record under one of them.
+        """
+        return self._blocks.records((key, self._block(key)) for key in keys)
+
+    def count(self, prefix: str = "") -> int:
+        """How many keys start with a prefix, in O(log n)."""
+        return tree.count(self._blocks.node, self.root, prefix)
+
+    def children(self, prefix: str = "") -> Iterator[str]:
+        """The next parts of the keys below a prefix, each once: `x` a record, `x/` a subtree.
+
+        Args:
+            prefix: normally empty or ending in `/`.
+        """
+        return tree.children(self._blocks.node, self.root, prefix)
+
+    def search(
+        self,
+        query: "VectorLike",
+        *,
+        prefix: str = "",
+        where: Where | None = None,
+        within: "Selection | None" = None,
+        limit: int = 10,
+        min_score: float = -1.0,
+        vector: str = "",
+    ) -> list[Hit]:
+        """The records most similar to a query: exact cosine similarity.
+
+        Filters apply before the cut, so that `limit` records are found if that many match.
+
+        Args:
+            query: numbers, shape `(dimension,)`, or text for the repository's `embed`.
+            prefix: only keys that start with this.
+            where: conditions on the content, or a function of the record; see
+                `mnemosyne.where.predicate`.
+            within: only these keys, as a view has selected them.
+            limit: how many hits at most; 0 or less gives none.
+            min_score: hits score at least this.
+            vector: the name of the vectors to search.
+
+        Returns:
+            Hits by descending score, ties in order of key. Records without such a vector are
+            never hits.
+
+        Raises:
+            DimensionError: there are such vectors, but none of the query's dimension.
+            ValidationError: the query is no vector, or `where` is malformed.
+        """
+        if isinstance(query, str):
+            if self._embed is None:
+                raise ValidationError(
+                    "the query is text, and the repository was opened without `embed`"
+                )
+            query = self._embed([query])[0]
+        floats = vector_of_floats(vector_floats(query, "the query"))
+        view = self.vectors(vector)
+        dimensions = view.dimensions()
+        if dimensions and len(floats) not in dimensions:
+            raise DimensionError(
+                f"the query has {len(floats)} dimensions; the vectors named {vector!r} at commit "
+                f"{self.commit.id} have {', '.join(map(str, dimensions))}"
+            )
+        hits = view.search(
+            floats,
+            prefix=prefix,
+            within=within,
+            keep=None if where is None else self._test(where),
+            limit=limit,
+            min_score=min_score,
+        )
+        records = self.get_many(key for key, _ in hits)
+        return [Hit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
+
+    def view(self, make: Callable[[A], Kind[V]], argument: A) -> V:
+        """A view of this memory, which the repository keeps and carries along.
+
+        Args:
+            make: the class of the view's kind, such as `mnemosyne.views.identity.IdentityKind`.
+            argument: what the kind is made with.
+        """
+        return self._views.get(self._views.kind(make, argument), self.root)
+
+    def vectors(self, name: str = "") -> "VectorView":
+        """The vectors of one name, in a form to search and to ask for their dimensions."""
+        from mnemosyne.views.vectors import VectorKind
+
+        return self.view(VectorKind, name)
+
+    def _block(self, key: str) -> Id:
+        block = tree.get(self._blocks.node, self.root, key)
+        if block is None:
+            raise NotFoundError(f"there is no record {key!r} at commit {self.commit.id}")
+        return block
+
+    def _test(self, where: Where) -> Callable[[str], bool]:
+        test = predicate(where)
+        return lambda key: test(self[key])

@@ -1,0 +1,262 @@
+"""The part of the engine contract that is about capabilities; each is tested where it is had."""
+
+from itertools import pairwise
+from pathlib import Path
+from threading import Event, Thread
+
+import pytest
+
+from mnemosyne.engine.base import (
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasHistoryIndex,
+    HasReflog,
+    IndexEntry,
+    RefUpdate,
+    Snapshots,
+)
+from mnemosyne.errors import AlreadyExistsError, ReadOnlyError, RefConflictError
+from mnemosyne.model import ReflogEntry
+from mnemosyne.objects import Id, text_id
+from mnemosyne.testing._engine_hooks import HOSTILE_NAMES, PATIENCE, EngineHooks, blob, require
+
+__all__ = ["CapabilityContract"]
+
+
+class _Reflog(EngineHooks):
+    def test_the_reflog_tells_every_move_newest_first(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        targets = [None, blob(1)[0], blob(2)[0], None, blob(1)[0], None]
+        expected: list[ReflogEntry] = []
+        for when, (old, new) in enumerate(pairwise(targets)):
+            engine.write({}, RefUpdate("r", old, new, "Ö'who", 10**13 + when, f"why {when}"))
+            engine.write({}, RefUpdate(f"r{when}", None, blob(9)[0], "another"))
+            moved = (None if old is None else text_id(old), None if new is None else text_id(new))
+            expected.insert(0, ReflogEntry("r", *moved, "Ö'who", 10**13 + when, f"why {when}"))
+            assert list(reflog.reflog("r")) == expected
+        assert engine.ref("r") is None
+
+    def test_a_ref_that_never_was_has_no_reflog(self, engine: Engine) -> None:
+        assert list(require(engine, HasReflog).reflog("r")) == []
+
+    def test_a_refused_move_leaves_no_trace_in_the_reflog(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        engine.write({}, RefUpdate("r", None, blob(1)[0]))
+        with pytest.raises(RefConflictError):
+            engine.write({}, RefUpdate("r", blob(2)[0], blob(3)[0]))
+        assert len(list(reflog.reflog("r"))) == 1
+
+    def test_a_reflog_may_be_read_while_the_ref_moves(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        old: Id | None = None
+        for number in range(5):
+            engine.write({}, RefUpdate("r", old, old := blob(number)[0]))
+        entries = reflog.reflog("r")
+        first = next(entries)
+        engine.write({}, RefUpdate("r", old, None))
+        assert [first.new, *(entry.new for entry in entries)] == [
+            text_id(blob(number)[0]) for number in (4, 3, 2, 1, 0)
+        ]
+
+    def test_reflogs_of_hostile_names(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        for name in HOSTILE_NAMES:
+            engine.write({}, RefUpdate(name, None, blob(1)[0], who=name, why=name))
+        for name in HOSTILE_NAMES:
+            assert [(e.name, e.who, e.why) for e in reflog.reflog(name)] == [(name, name, name)]
+
+
+class _HistoryIndex(EngineHooks):
+    def test_commits_are_found_by_transaction_and_by_key(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        one, two, three = (blob(number)[0] for number in (1, 2, 3))
+        entries = [
+            IndexEntry(one, "t1", ["a", "b%", "é/記"]),
+            IndexEntry(two, "t2", {"a"}),
+            IndexEntry(three, "t1", ("b%", "b%")),
+        ]
+        index.add_to_index(entries)
+        for _ in range(2):
+            assert index.commits_of_transaction("t1") == [one, three]
+            assert index.commits_of_transaction("t2") == [two]
+            assert index.commits_of_transaction("t") == []
+            assert index.commits_of_key("a") == [two, one]
+            assert index.commits_of_key("b%") == [three, one]
+            assert index.commits_of_key("é/記") == [one]
+            assert index.commits_of_key("b") == []
+            assert [index.indexed(block) for block in (one, two, three)] == [True] * 3
+            assert not index.indexed(blob(4)[0])
+            index.add_to_index(reversed(entries))
+
+    def test_an_indexed_commit_stays_as_it_is(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        commit = blob(1)[0]
+        index.add_to_index([IndexEntry(commit, "t", ["a"])])
+        index.add_to_index([IndexEntry(commit, "other", ["b"])])
+        assert index.commits_of_transaction("t") == [commit]
+        assert index.commits_of_transaction("other") == []
+        assert index.commits_of_key("b") == []
+
+    def test_the_index_is_cleared_and_built_again(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        entries = [IndexEntry(blob(n)[0], f"t{n % 3}", [f"k{n % 5}"]) for n in range(20)]
+        index.add_to_index(iter(entries))
+        before = index.commits_of_key("k1"), index.commits_of_transaction("t1")
+        index.clear_index()
+        assert not index.indexed(entries[0].commit)
+        assert index.commits_of_key("k1") == index.commits_of_transaction("t1") == []
+        index.add_to_index(iter(entries))
+        assert (index.commits_of_key("k1"), index.commits_of_transaction("t1")) == before
+        index.add_to_index([])
+
+    def test_a_write_is_indexed_with_its_ref_or_not_at_all(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        one, two = blob(1)[0], blob(2)[0]
+        engine.write({}, RefUpdate("r", None, one, index=IndexEntry(one, "t1", ["k"])))
+        with pytest.raises(RefConflictError):
+            engine.write({}, RefUpdate("r", None, two, index=IndexEntry(two, "t2", ["k"])))
+        assert index.commits_of_key("k") == [one]
+        assert not index.indexed(two)
+        engine.write({}, RefUpdate("s", None, one, index=IndexEntry(one, "t1", ["k"])))
+        assert index.commits_of_key("k") == [one]
+
+
+class _Exclusive(EngineHooks):
+    def test_what_is_done_inside_is_kept(self, engine: Engine) -> None:
+        block, data = blob(1)
+        with require(engine, Exclusive).exclusive():
+            engine.write({block: data}, RefUpdate("r", None, block))
+            assert engine.ref("r") == block
+            assert dict(engine.read([block])) == {block: data}
+            engine.write({}, RefUpdate("s", None, block))
+            assert dict(engine.refs()) == {"r": block, "s": block}
+        assert dict(engine.refs()) == {"r": block, "s": block}
+        assert dict(engine.read([block])) == {block: data}
+
+    def test_an_exception_undoes_what_was_done_inside(self, engine: Engine) -> None:
+        before, inside = blob(1)[0], blob(2)
+        engine.write({}, RefUpdate("r", None, before))
+        with pytest.raises(ZeroDivisionError), require(engine, Exclusive).exclusive():
+            index = IndexEntry(inside[0], "t", ["k"])
+            engine.write(dict([inside]), RefUpdate("r", before, inside[0], index=index))
+            engine.write({}, RefUpdate("s", None, before))
+            raise ZeroDivisionError
+        assert dict(engine.refs()) == {"r": before}
+        assert dict(engine.read([inside[0]])) == {}
+        if isinstance(engine, HasReflog):
+            assert len(list(engine.reflog("r"))) == 1
+        if isinstance(engine, HasHistoryIndex):
+            assert not engine.indexed(inside[0])
+        engine.write({}, RefUpdate("r", before, None))
+        assert dict(engine.refs()) == {}
+
+    def test_a_conflict_inside_leaves_the_rest_usable(self, engine: Engine) -> None:
+        one, two, lost = blob(1)[0], blob(2)[0], blob(3)
+        with require(engine, Exclusive).exclusive():
+            engine.write({}, RefUpdate("r", None, one))
+            with pytest.raises(RefConflictError):
+                engine.write(dict([lost]), RefUpdate("r", None, two))
+            engine.write({}, RefUpdate("r", one, two))
+        assert engine.ref("r") == two
+        assert dict(engine.read([lost[0]])) == {}
+
+    def test_one_inside_another_is_undone_by_itself(self, engine: Engine) -> None:
+        exclusive = require(engine, Exclusive)
+        target = blob(1)[0]
+        with exclusive.exclusive():
+            engine.write({}, RefUpdate("outer", None, target))
+            with exclusive.exclusive():
+                engine.write({}, RefUpdate("kept", None, target))
+            with pytest.raises(ZeroDivisionError), exclusive.exclusive():
+                engine.write({}, RefUpdate("undone", None, target))
+                raise ZeroDivisionError
+            assert list(engine.refs()) == ["kept", "outer"]
+        assert list(engine.refs()) == ["kept", "outer"]
+
+    def test_others_neither_see_it_nor_write_before_it_ends(self, engine: Engine) -> None:
+        exclusive = require(engine, Exclusive)
+        one, two = blob(1)[0], blob(2)[0]
+        started, outcome = Event(), list[Exception | None]()
+
+        def write() -> None:
+            started.set()
+            try:
+                engine.write({}, RefUpdate("r", None, two))
+            except RefConflictError as error:
+                outcome.append(error)
+            else:
+                outcome.append(None)
+
+        writer = Thread(target=write, daemon=True)
+        seen: list[Id | None] = []
+        reader = Thread(target=lambda: seen.append(engine.ref("r")), daemon=True)
+        with exclusive.exclusive():
+            engine.write({}, RefUpdate("r", None, one))
+            writer.start()
+            assert started.wait(PATIENCE)
+            reader.start()
+            reader.join(PATIENCE)
+            assert seen == [None]
+            assert outcome == []
+        writer.join(PATIENCE)
+        assert [type(error) for error in outcome] == [RefConflictError]
+        assert engine.ref("r") == one
+
+    def test_reading_only_holds_no_lock(self, engine: Engine) -> None:
+        require(engine, Exclusive)
+        reader = self.for_reading(engine)
+        if reader is None:
+            pytest.skip("no read-only engines")
+        with pytest.raises(ReadOnlyError), require(reader, Exclusive).exclusive():
+            pass
+        reader.close()
+
+
+class _Copies(EngineHooks):
+    def test_every_object_is_listed(self, engine: Engine) -> None:
+        listing = require(engine, Enumerates)
+        assert list(listing.ids()) == []
+        objects = dict(blob(number) for number in range(2500))
+        engine.write(objects)
+        engine.write(objects)
+        assert sorted(listing.ids()) == sorted(objects)
+
+    def test_the_size_grows_with_what_is_stored(self, engine: Engine) -> None:
+        listing = require(engine, Enumerates)
+        before = listing.size()
+        engine.write(dict([blob(1, 1_000_000)]))
+        assert before + 1_000_000 <= listing.size() <= before + 4_000_000
+
+    def test_a_backup_opens_as_a_store_of_its_own(self, engine: Engine, tmp_path: Path) -> None:
+        snapshots = require(engine, Snapshots)
+        objects = dict(blob(number, 5000) for number in range(20))
+        head = next(iter(objects))
+        update = RefUpdate("r", None, head, "who", 1, "why", IndexEntry(head, "t", ["k"]))
+        engine.write(objects, update)
+        path = str(tmp_path / "backup é%20?")
+        snapshots.backup(path)
+        engine.write({}, RefUpdate("r", head, None))
+        copy = self.copy_at(path)
+        assert copy is not None, "override copy_at to test the backup"
+        assert dict(copy.refs()) == {"r": head}
+        assert dict(copy.read(list(objects))) == objects
+        if isinstance(copy, HasReflog):
+            assert [entry.who for entry in copy.reflog("r")] == ["who"]
+        if isinstance(copy, HasHistoryIndex):
+            assert copy.commits_of_key("k") == [head]
+        copy.write({}, RefUpdate("s", None, head))
+        copy.close()
+        assert dict(engine.refs()) == {}
+
+    def test_a_backup_overwrites_nothing(self, engine: Engine, tmp_path: Path) -> None:
+        snapshots = require(engine, Snapshots)
+        path = tmp_path / "there"
+        path.write_bytes(b"precious")
+        with pytest.raises(AlreadyExistsError, match="there"):
+            snapshots.backup(str(path))
+        assert path.read_bytes() == b"precious"
+
+
+class CapabilityContract(_Reflog, _HistoryIndex, _Exclusive, _Copies):
+    """What the capabilities of an engine promise."""

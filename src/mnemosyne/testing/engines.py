@@ -1,0 +1,37 @@
+"""The contract of `mnemosyne.engine.base`, as a test suite for any engine.
+
+Derive a test class from `EngineContract`, override the `engine` fixture, and run pytest:
+
+```python
+class TestMyEngine(EngineContract):
+    @pytest.fixture
+    def engine(self, tmp_path):
+        engine = MyEngine(tmp_path / "store")
+        yield engine
+        engine.close()
+
+    def again(self, engine):
+        return MyEngine(engine.path)
+```
+
+What is optional is tested if the engine has it: the capabilities by `isinstance`, the rest by the
+hooks `again`, `for_reading`, `copy_at` and `replace_bytes`.
+"""
+
+import pytest
+
+pytest.register_assert_rewrite(
+    "mnemosyne.testing._engine_hooks",
+    "mnemosyne.testing._engine_core",
+    "mnemosyne.testing._engine_capabilities",
+)
+
+from mnemosyne.testing._engine_capabilities import CapabilityContract  # noqa: E402
+from mnemosyne.testing._engine_core import CoreContract  # noqa: E402
+from mnemosyne.testing._engine_hooks import in_threads  # noqa: E402
+
+__all__ = ["EngineContract", "in_threads"]
+
+
+class EngineContract(CoreContract, CapabilityContract):
+    """What every engine promises. `engine` is a fixture that gives a new, empty store."""

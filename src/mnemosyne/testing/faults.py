@@ -1,0 +1,201 @@
+"""Engines that wrap another one and behave badly on purpose, in a way that can be repeated."""
+
+import time
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from random import Random
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+from mnemosyne.engine.base import (
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasHistoryIndex,
+    HasReflog,
+    IndexEntry,
+    RefUpdate,
+    Snapshots,
+)
+from mnemosyne.errors import EngineError
+from mnemosyne.model import ReflogEntry
+from mnemosyne.objects import Id
+
+__all__ = ["Fault", "FaultyEngine", "SlowEngine", "random_faults"]
+
+Fault: TypeAlias = Literal["before", "after"] | None
+"""When a call fails: before it reaches the engine, after it took effect there, or not at all."""
+
+T = TypeVar("T")
+
+
+class _Wrapper:
+    """Passes every call through `_call`, and has the capabilities of what it wraps."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine = engine
+        kind = type(self)
+        mixins = tuple(mixin for can, mixin in _MIXINS if isinstance(engine, can))
+        self.__class__ = cast(Any, type(kind.__name__, (kind, *mixins), {}))
+
+    @property
+    def url(self) -> str:
+        """See `Engine.url`."""
+        return self.engine.url
+
+    @property
+    def read_only(self) -> bool:
+        """See `Engine.read_only`."""
+        return self.engine.read_only
+
+    def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
+        """See `Engine.read`."""
+        return self._call("read", lambda: self.engine.read(ids))
+
+    def ref(self, name: str) -> Id | None:
+        """See `Engine.ref`."""
+        return self._call("ref", lambda: self.engine.ref(name))
+
+    def refs(self, prefix: str = "") -> Mapping[str, Id]:
+        """See `Engine.refs`."""
+        return self._call("refs", lambda: self.engine.refs(prefix))
+
+    def write(self, objects: Mapping[Id, bytes], update: RefUpdate | None = None) -> None:
+        """See `Engine.write`."""
+        self._call("write", lambda: self.engine.write(objects, update))
+
+    def close(self) -> None:
+        """See `Engine.close`."""
+        self.engine.close()
+
+    def _call(self, name: str, act: Callable[[], T]) -> T:
+        raise NotImplementedError
+
+
+class _Exclusive(_Wrapper):
+    @contextmanager
+    def exclusive(self) -> Generator[None]:
+        assert isinstance(self.engine, Exclusive)
+        with self.engine.exclusive():
+            yield
+
+
+class _Reflog(_Wrapper):
+    def reflog(self, name: str) -> Iterator[ReflogEntry]:
+        assert isinstance(self.engine, HasReflog)
+        return self._call("reflog", lambda engine=self.engine: engine.reflog(name))
+
+
+class _HistoryIndex(_Wrapper):
+    @property
+    def _index(self) -> HasHistoryIndex:
+        assert isinstance(self.engine, HasHistoryIndex)
+        return self.engine
+
+    def indexed(self, commit: Id) -> bool:
+        return self._call("indexed", lambda: self._index.indexed(commit))
+
+    def commits_of_transaction(self, transaction: str) -> list[Id]:
+        act = self._index.commits_of_transaction
+        return self._call("commits_of_transaction", lambda: act(transaction))
+
+    def commits_of_key(self, key: str) -> list[Id]:
+        return self._call("commits_of_key", lambda: self._index.commits_of_key(key))
+
+    def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
+        self._call("add_to_index", lambda: self._index.add_to_index(entries))
+
+    def clear_index(self) -> None:
+        self._call("clear_index", self._index.clear_index)
+
+
+class _Enumerates(_Wrapper):
+    def ids(self) -> Iterator[Id]:
+        assert isinstance(self.engine, Enumerates)
+        return self._call("ids", self.engine.ids)
+
+    def size(self) -> int:
+        assert isinstance(self.engine, Enumerates)
+        return self._call("size", self.engine.size)
+
+
+class _Snapshots(_Wrapper):
+    def backup(self, path: str) -> None:
+        assert isinstance(self.engine, Snapshots)
+        self._call("backup", lambda engine=self.engine: engine.backup(path))
+
+
+_MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
+    (Exclusive, _Exclusive),
+    (HasReflog, _Reflog),
+    (HasHistoryIndex, _HistoryIndex),
+    (Enumerates, _Enumerates),
+    (Snapshots, _Snapshots),
+)
+
+
+class FaultyEngine(_Wrapper):
+    """An engine whose calls fail by a schedule, with `EngineError`.
+
+    A fault `"before"` stands for a store out of reach: nothing happened. A fault `"after"` stands
+    for a lost answer: the call took effect and its caller does not know.
+
+    Args:
+        engine: what to wrap.
+        faults: one entry for each call of the kinds in `calls`; when they are used up, no call
+            fails any more.
+        calls: the names of the methods that may fail.
+    """
+
+    def __init__(
+        self, engine: Engine, faults: Iterable[Fault] = (), *, calls: Collection[str] = ("write",)
+    ) -> None:
+        super().__init__(engine)
+        self._faults = iter(faults)
+        self._calls = frozenset(calls)
+        self.failed: list[tuple[str, Fault]] = []
+
+    def schedule(self, *faults: Fault) -> None:
+        """Replace what is left of the schedule."""
+        self._faults = iter(faults)
+
+    def _call(self, name: str, act: Callable[[], T]) -> T:
+        fault = next(self._faults, None) if name in self._calls else None
+        if fault == "before":
+            self._fail(name, fault)
+        answer = act()
+        if fault == "after":
+            self._fail(name, fault)
+        return answer
+
+    def _fail(self, name: str, fault: Fault) -> None:
+        self.failed.append((name, fault))
+        raise EngineError(f"{name} on {self.url} failed by schedule, {fault} taking effect")
+
+
+def random_faults(seed: int, rate: float) -> Iterator[Fault]:
+    """An endless schedule that is the same for the same seed.
+
+    Args:
+        seed: any number.
+        rate: the share of calls that fail, 0 to 1; half of them before, half after the effect.
+    """
+    random = Random(seed)
+    while True:
+        yield random.choice(("before", "after")) if random.random() < rate else None
+
+
+class SlowEngine(_Wrapper):
+    """An engine as far away as a network makes it.
+
+    Args:
+        engine: what to wrap.
+        delay: seconds added to each call.
+    """
+
+    def __init__(self, engine: Engine, delay: float) -> None:
+        super().__init__(engine)
+        self._delay = delay
+
+    def _call(self, name: str, act: Callable[[], T]) -> T:
+        time.sleep(self._delay)
+        return act()

@@ -1,0 +1,528 @@
+"""Transactions: buffered operations that become one commit.
+
+A transaction starts from a head. If the branch has moved by the time it commits and the others'
+changes touch nothing that it read or wrote, it lands on the new head; otherwise it raises.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+
+from mnemosyne import tree
+from mnemosyne.blocks import Blocks, as_record
+from mnemosyne.engine.base import Engine, Exclusive, IndexEntry, RefUpdate
+from mnemosyne.errors import (
+    AlreadyExistsError,
+    BusyError,
+    ConflictError,
+    EngineError,
+    NotFoundError,
+    RefConflictError,
+    ValidationError,
+)
+from mnemosyne.graph import is_ancestor
+from mnemosyne.model import JSON, Commit, Conflict, ConflictKind, Provenance, Record, Vectors
+from mnemosyne.objects import (
+    Id,
+    StoredRecord,
+    decode_record,
+    decode_vector,
+    encode_commit,
+    encode_record,
+    encode_vector,
+    new_salt,
+    object_id,
+    parse_id,
+    text_id,
+    vector_floats,
+    vector_id,
+    vector_of_floats,
+)
+from mnemosyne.refs import branch_head, branch_ref
+from mnemosyne.validation import check_content, check_key, check_provenance, check_text
+
+if TYPE_CHECKING:
+    from mnemosyne.model import Vector
+
+__all__ = ["Embed", "Transaction", "VectorLike", "Writer", "transact"]
+
+VectorLike: TypeAlias = "Sequence[float] | Vector | str"
+"""A vector as a sequence of numbers or an array of shape `(dimension,)`, or text to embed."""
+
+Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
+"""Turns texts into vectors, one each."""
+
+OPTIMISTIC_ATTEMPTS = 3
+MAX_ATTEMPTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """What a transaction needs of its repository.
+
+    Attributes:
+        blocks: the objects.
+        author: who commits, where a transaction does not say.
+        clock: gives the time as UTC milliseconds.
+        embed: turns texts into vectors, if the repository can.
+    """
+
+    blocks: Blocks
+    author: str
+    clock: Callable[[], int]
+    embed: Embed | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    record: Id | None
+    blocks: Mapping[Id, bytes] = field(default_factory=dict[Id, bytes])
+
+
+class Transaction:
+    """Puts, deletes and moves that become one commit of one branch.
+
+    As a context manager it commits at the end of the block and is given up on an exception.
+    It sees its own writes. It is not safe for use by several threads at once; each thread takes
+    its own.
+
+    Args:
+        writer: the repository's side.
+        branch: the branch to commit to.
+        author: who commits; the repository's author if not given.
+        message: why.
+        trailers: further facts by name for the commit.
+
+    Attributes:
+        id: the transaction's id (32 hex digits), which its records and its commit carry.
+        base: the commit that it started from.
+        branch: the branch that it commits to.
+        author: who commits.
+        message: why; may be set until the commit.
+        trailers: further facts for the commit; may be changed until the commit.
+        result: the commit that was made, None until then.
+
+    Raises:
+        NotFoundError: there is no such branch.
+        ValidationError: author, message or a trailer is no text.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        branch: str,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+    ) -> None:
+        self.id = os.urandom(16).hex()
+        self.base = branch_head(writer.blocks, branch)
+        self.branch = branch
+        self.author = check_text(writer.author if author is None else author, "author")
+        self.message = message
+        self.trailers = dict(trailers or {})
+        self.result: Commit | None = None
+        self._writer = writer
+        self._blocks = writer.blocks
+        self._root = parse_id(self.base.root)
+        self._pending: dict[str, _Pending] = {}
+        self._read_keys: set[str] = set()
+        self._read_prefixes: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if kind is None and self.result is None:
+            self.commit()
+
+    def put(
+        self,
+        key: str,
+        content: JSON,
+        *,
+        embedding: "VectorLike | None" = None,
+        vectors: "Mapping[str, VectorLike] | None" = None,
+        embedder: str | None = None,
+        provenance: Provenance | None = None,
+        event_time: datetime | int | None = None,
+    ) -> None:
+        """Write a record, in place of the one under the key if there is one.
+
+        Args:
+            key: 1 to 4,096 bytes of UTF-8 without control characters; `/` separates its parts.
+            content: any JSON value.
+            embedding: the vector named `""`: numbers, shape `(dimension,)`, or text for the
+                repository's `embed`.
+            vectors: further vectors by name.
+            embedder: id of the model that made the vectors.
+            provenance: where the record comes from.
+            event_time: when what it says happened: a datetime (naive means UTC) or UTC
+                milliseconds.
+
+        Raises:
+            ValidationError: an argument is outside what the format can hold; it is named.
+        """
+        key = check_key(key)
+        named = dict(vectors or {})
+        if embedding is not None:
+            named[""] = embedding
+        floats = {
+            check_text(name, "a vector's name"): self._floats(value, f"vector {name!r} of {key!r}")
+            for name, value in named.items()
+        }
+        self._write(
+            Record(
+                key,
+                check_content(content),
+                Vectors(floats, vector_of_floats),
+                None if embedder is None else check_text(embedder, "embedder"),
+                check_provenance(provenance or Provenance()),
+                _milliseconds(event_time),
+                self.id,
+            )
+        )
+
+    def delete(self, key: str) -> None:
+        """Delete the record under a key.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        if self._lookup(key) is None:
+            raise NotFoundError(f"there is no record {key!r} on branch {self.branch!r} to delete")
+        self._pending[key] = _Pending(None)
+
+    def move(self, old: str, new: str) -> None:
+        """Move a record to another key; history, blame and merge follow it.
+
+        Raises:
+            NotFoundError: there is no record under the old key.
+            AlreadyExistsError: there is one under the new key.
+            ValidationError: the new key is none.
+        """
+        new = check_key(new)
+        record = self[old]
+        if new in self:
+            raise AlreadyExistsError(
+                f"cannot move {old!r} to {new!r}: branch {self.branch!r} has a record there"
+            )
+        floats = {name: vector.tobytes() for name, vector in record.vectors.items()}
+        origin = record.moved_from if record.transaction == self.id else None
+        self._write(
+            replace(
+                record,
+                key=new,
+                vectors=Vectors(floats, vector_of_floats),
+                transaction=self.id,
+                moved_from=origin or old,
+            )
+        )
+        self._pending[old] = _Pending(None)
+
+    def restore(self, key: str, record: Id | None) -> None:
+        """Put back a record version that the repository holds, as it was written then.
+
+        Args:
+            key: the key that it stood under.
+            record: id of the record's block; None for no record.
+        """
+        self._pending[key] = _Pending(record)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The record under a key as this transaction sees it, else the default."""
+        self._read_keys.add(key)
+        block = self._lookup(key)
+        return default if block is None else self._record(key, block)
+
+    def __getitem__(self, key: str) -> Record:
+        record = self.get(key)
+        if record is None:
+            raise NotFoundError(f"there is no record {key!r} on branch {self.branch!r}")
+        return record
+
+    def __contains__(self, key: str) -> bool:
+        self._read_keys.add(key)
+        return self._lookup(key) is not None
+
+    def scan(self, prefix: str = "") -> Iterator[Record]:
+        """The records whose keys start with a prefix as this transaction sees them, by key."""
+        self._read_prefixes.add(prefix)
+        yield from (self._record(key, block) for key, block in self._entries(prefix))
+
+    def watch(self, prefix: str = "") -> None:
+        """Make the commit depend on every record below a prefix, as if it had been scanned.
+
+        For what was concluded from a snapshot or a view of `base`.
+        """
+        self._read_prefixes.add(prefix)
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """The keys that start with a prefix as this transaction sees them, in order."""
+        self._read_prefixes.add(prefix)
+        yield from (key for key, _ in self._entries(prefix))
+
+    def commit(self) -> Commit:
+        """Make the commit, or return the head if nothing changes.
+
+        Returns:
+            The commit, durable and visible to every process.
+
+        Raises:
+            ConflictError: others have changed what this transaction read or wrote.
+            EngineError: the store failed, and the commit is not in it.
+            ReadOnlyError: the store does not accept writes.
+            ValidationError: message or a trailer is no text, or this was committed before.
+        """
+        if self.result is not None:
+            raise ValidationError("this transaction is committed; begin another one")
+        self.result = _until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
+        return self.result
+
+    def _attempt(self) -> Commit:
+        head = branch_head(self._blocks, self.branch)
+        if head.id != self.base.id:
+            self._check_against(head)
+        node, root = self._blocks.node, parse_id(head.root)
+        changes = {
+            key: pending.record
+            for key, pending in self._pending.items()
+            if tree.get(node, root, key) != pending.record
+        }
+        if not changes:
+            return head
+        edit = tree.edit(node, root, changes)
+        unnamed = Commit(
+            id="",
+            parents=(head.id,),
+            root=text_id(edit.root),
+            transaction=self.id,
+            author=self.author,
+            message=check_text(self.message, "message"),
+            time=max(self._writer.clock(), head.time),
+            generation=head.generation + 1,
+            trailers={
+                check_text(name, "a trailer's name"): check_text(value, f"trailer {name!r}")
+                for name, value in self.trailers.items()
+            },
+        )
+        return self._land(head, unnamed, edit, changes.keys())
+
+    def _land(
+        self, head: Commit, unnamed: Commit, edit: tree.Edit, keys: Collection[str]
+    ) -> Commit:
+        block = encode_commit(unnamed)
+        new = object_id(block)
+        objects: dict[Id, bytes] = {}
+        for key in keys:
+            objects.update(self._pending[key].blocks)
+        objects.update(edit.blocks)
+        objects[new] = block
+        update = RefUpdate(
+            branch_ref(self.branch),
+            parse_id(head.id),
+            new,
+            self.author,
+            unnamed.time,
+            self.message,
+            IndexEntry(new, self.id, keys),
+        )
+        try:
+            self._blocks.engine.write(objects, update)
+        except BusyError:
+            raise
+        except EngineError:
+            if not self._landed(text_id(new)):
+                raise
+        self._blocks.remember_nodes(edit.nodes)
+        return self._blocks.commit(text_id(new))
+
+    def _landed(self, commit: str) -> bool:
+        """Whether a write whose answer was lost has made the commit part of the branch."""
+        head = branch_head(self._blocks, self.branch)
+        if not self._blocks.engine.read([parse_id(commit)]):
+            return False
+        return is_ancestor(self._blocks.commit, commit, head.id)
+
+    def _check_against(self, head: Commit) -> None:
+        """Raise if the branch has moved to a head that clashes with what was read or written."""
+        prefixes = tuple(self._read_prefixes)
+        conflicts: list[Conflict] = []
+        for key, before, after in tree.diff(self._blocks.node, self._root, parse_id(head.root)):
+            written = self._pending.get(key)
+            if written is not None:
+                if not self._agree(key, written.record, after):
+                    conflicts.append(self._conflict(key, before, written.record, after))
+            elif key in self._read_keys or (prefixes and key.startswith(prefixes)):
+                conflicts.append(self._conflict(key, before, before, after))
+        if conflicts:
+            keys = ", ".join(repr(conflict.key) for conflict in conflicts[:5])
+            raise ConflictError(
+                f"branch {self.branch!r} has moved to {head.id}, which changed {keys}"
+                f"{' and more' if len(conflicts) > 5 else ''}, used by this transaction; "
+                "begin again on the new head, or use `transact`",
+                conflicts,
+            )
+
+    def _agree(self, key: str, ours: Id | None, theirs: Id | None) -> bool:
+        if ours is None or theirs is None:
+            return ours is theirs
+        return self._record(key, ours).same_value(self._record(key, theirs))
+
+    def _conflict(self, key: str, base: Id | None, ours: Id | None, theirs: Id | None) -> Conflict:
+        kind: ConflictKind = "edit/edit"
+        if base is None and ours is not None:
+            kind = "add/add"
+        elif ours is None and base is not None:
+            kind = "delete/edit"
+        elif theirs is None:
+            kind = "edit/delete"
+        return Conflict(
+            key, kind, self._found(key, base), self._found(key, ours), self._found(key, theirs)
+        )
+
+    def _found(self, key: str, block: Id | None) -> Record | None:
+        return None if block is None else self._record(key, block)
+
+    def _write(self, draft: Record) -> None:
+        """Buffer a record whose vectors are still plain floats."""
+        key, pending = draft.key, self._pending.get(draft.key)
+        present = self._lookup(key)
+        old = None if present is None else self._record(key, present)
+        if old is not None and draft.same_value(old):
+            self._pending.setdefault(key, _Pending(present))
+            return
+        if old is not None and old.transaction == self.id:
+            draft = replace(draft, moved_from=old.moved_from)
+        vectors: dict[str, Id] = {}
+        blocks: dict[Id, bytes] = {}
+        for name, floats in draft.vectors.ids.items():
+            if old and name in old.vectors and old.vectors[name].tobytes() == floats:
+                block = old.vectors.ids[name]
+                if pending and block in pending.blocks:
+                    blocks[block] = pending.blocks[block]
+            else:
+                data = encode_vector(floats, new_salt())
+                block = vector_id(data)
+                blocks[block] = data
+            vectors[name] = block
+        stored = StoredRecord(
+            draft.content,
+            self.id,
+            vectors,
+            draft.embedder,
+            draft.provenance,
+            draft.event_time,
+            draft.moved_from,
+        )
+        data = encode_record(stored, new_salt())
+        record = object_id(data)
+        blocks[record] = data
+        self._pending[key] = _Pending(record, blocks)
+
+    def _lookup(self, key: str) -> Id | None:
+        pending = self._pending.get(key)
+        return pending.record if pending else tree.get(self._blocks.node, self._root, key)
+
+    def _entries(self, prefix: str) -> list[tuple[str, Id]]:
+        entries = dict(tree.scan(self._blocks.node, self._root, prefix))
+        for key, pending in self._pending.items():
+            if pending.record is None:
+                entries.pop(key, None)
+            elif key.startswith(prefix):
+                entries[key] = pending.record
+        return sorted(entries.items())
+
+    def _record(self, key: str, block: Id) -> Record:
+        pending = self._pending.get(key)
+        if pending is None or block not in pending.blocks:
+            return self._blocks.record(key, block)
+        mine = pending.blocks
+
+        def load(vector: Id) -> "Vector":
+            data = mine.get(vector)
+            return self._blocks.vector(vector) if data is None else decode_vector(vector, data)
+
+        return as_record(key, decode_record(block, mine[block]), load)
+
+    def _floats(self, value: VectorLike, where: str) -> bytes:
+        if isinstance(value, str):
+            if self._writer.embed is None:
+                raise ValidationError(
+                    f"{where} is text, and the repository was opened without `embed`"
+                )
+            value = self._writer.embed([value])[0]
+        return vector_floats(value, where)
+
+
+def transact(
+    writer: Writer,
+    fn: Callable[[Transaction], object],
+    branch: str,
+    *,
+    author: str | None = None,
+    message: str = "",
+    trailers: Mapping[str, str] | None = None,
+) -> Commit:
+    """Run a function in a transaction, again on the new head until it lands.
+
+    After a few lost races it runs under the engine's write lock, where there is one.
+
+    Args:
+        writer: the repository's side.
+        fn: called with a fresh `Transaction` each time; may read from it and write to it.
+        branch: the branch to commit to.
+        author: who commits; the repository's author if not given.
+        message: why.
+        trailers: further facts by name for the commit.
+
+    Returns:
+        The commit, or the head if the function changed nothing.
+
+    Raises:
+        ConflictError: it lost every race on an engine without a write lock.
+        EngineError: the store failed, and the commit is not in it.
+        ReadOnlyError: the store does not accept writes.
+        Exception: whatever the function raises; nothing was written.
+    """
+
+    def once() -> Commit:
+        transaction = Transaction(writer, branch, author=author, message=message, trailers=trailers)
+        fn(transaction)
+        return transaction.result or transaction.commit()
+
+    return _until_it_lands(writer.blocks.engine, once, ConflictError)
+
+
+def _until_it_lands(
+    engine: Engine, attempt: Callable[[], Commit], lost: type[ConflictError]
+) -> Commit:
+    for number in range(1, MAX_ATTEMPTS + 1):
+        if number > OPTIMISTIC_ATTEMPTS and isinstance(engine, Exclusive):
+            with engine.exclusive():
+                return attempt()
+        try:
+            return attempt()
+        except lost:
+            if number == MAX_ATTEMPTS:
+                raise
+            time.sleep(random.uniform(0, 0.001 * number))
+    raise AssertionError("unreachable")
+
+
+def _milliseconds(moment: datetime | int | None) -> int | None:
+    if isinstance(moment, datetime):
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return int(aware.timestamp() * 1000)
+    return None if moment is None else cast("int", check_content(moment, "event_time"))

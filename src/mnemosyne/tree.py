@@ -1,0 +1,249 @@
+"""The ordered Merkle map from key to record: get, scan, count, children, edit, diff.
+
+Everything here is a pure function over a lookup of nodes. The same records give the same root,
+whatever the order in which they came; `chunks` has the rule.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
+
+from mnemosyne.chunks import EMPTY_BLOCK, EMPTY_ROOT, Edit, Lookup, edit
+from mnemosyne.objects import EMPTY_NODE, Id, Node
+
+__all__ = [
+    "EMPTY_BLOCK",
+    "EMPTY_ROOT",
+    "Edit",
+    "Lookup",
+    "build",
+    "children",
+    "count",
+    "diff",
+    "edit",
+    "get",
+    "scan",
+    "walk",
+]
+
+
+def build(records: Mapping[str, Id]) -> Edit:
+    """The tree that holds just these records."""
+    return edit({EMPTY_ROOT: EMPTY_NODE}.__getitem__, EMPTY_ROOT, records)
+
+
+def get(lookup: Lookup, root: Id, key: str) -> Id | None:
+    """The record that a key leads to, or None."""
+    node = _load(lookup, root)
+    while True:
+        index = bisect_left(node.keys, key)
+        if index == len(node.keys):
+            return None
+        link = node.links[index]
+        if not node.level:
+            return link if node.keys[index] == key else None
+        node = lookup(link)
+
+
+def scan(
+    lookup: Lookup, root: Id, prefix: str = "", *, start: str | None = None, reverse: bool = False
+) -> Iterator[tuple[str, Id]]:
+    """The keys under a prefix with their records, in key order; nodes are read as needed.
+
+    Args:
+        lookup: gives the nodes of the tree.
+        root: the tree.
+        prefix: what the keys start with.
+        start: the first key to give, if it is there; in reverse, the highest.
+        reverse: highest key first.
+    """
+    low, high = prefix, _after(prefix)
+    if start is not None and reverse:
+        high = start + "\0" if high is None else min(high, start + "\0")
+    elif start is not None:
+        low = max(low, start)
+    for node, first, end in _leaves(lookup, _load(lookup, root), low, high, reverse):
+        keys, links = node.keys[first:end], node.links[first:end]
+        if reverse:
+            yield from zip(reversed(keys), reversed(links), strict=True)
+        else:
+            yield from zip(keys, links, strict=True)
+
+
+def count(lookup: Lookup, root: Id, prefix: str = "") -> int:
+    """How many keys start with the prefix, in O(log n)."""
+    top = _load(lookup, root)
+    high = _after(prefix)
+    return (top.count if high is None else _rank(lookup, top, high)) - _rank(lookup, top, prefix)
+
+
+def children(lookup: Lookup, root: Id, prefix: str = "", separator: str = "/") -> Iterator[str]:
+    """The names right below a prefix, in key order.
+
+    A key that goes on after the separator stands for its whole subtree, which is given once, as
+    the name with the separator, and skipped; a record gives the bare name. A record whose key is
+    the prefix itself is not below it.
+
+    Args:
+        lookup: gives the nodes of the tree.
+        root: the tree.
+        prefix: where to look; a subtree's prefix ends in the separator.
+        separator: what divides the parts of a key.
+    """
+    start: str | None = prefix + "\0"
+    while start is not None:
+        for key, _ in scan(lookup, root, prefix, start=start):
+            end = key.find(separator, len(prefix))
+            if end >= 0:
+                end += len(separator)
+                yield key[len(prefix) : end]
+                start = _after(key[:end])
+                break
+            yield key[len(prefix) :]
+        else:
+            return
+
+
+def diff(
+    lookup: Lookup, before: Id, after: Id, prefix: str = ""
+) -> Iterator[tuple[str, Id | None, Id | None]]:
+    """The keys whose records differ between two trees, in key order.
+
+    Subtrees that the two share are skipped, so the cost is that of the differences.
+
+    Args:
+        lookup: gives the nodes of both trees.
+        before: the one tree.
+        after: the other.
+        prefix: what the keys start with.
+
+    Returns:
+        Key, record before and record after; None where there is none.
+    """
+    if before == after:
+        return
+    olds, news = _Front(lookup, before, prefix), _Front(lookup, after, prefix)
+    while olds.level > GONE or news.level > GONE:
+        if max(olds.level, news.level) > RECORD:
+            if olds.level == news.level and olds.link == news.link:
+                olds.skip()
+                news.skip()
+                continue
+            level = max(olds.level, news.level)
+            for side in (olds, news):
+                if side.level == level:
+                    side.open()
+        elif news.level == GONE or (olds.level == RECORD and olds.key < news.key):
+            yield olds.key, olds.link, None
+            olds.skip()
+        elif olds.level == GONE or news.key < olds.key:
+            yield news.key, None, news.link
+            news.skip()
+        else:
+            if olds.link != news.link:
+                yield olds.key, olds.link, news.link
+            olds.skip()
+            news.skip()
+
+
+def walk(lookup: Lookup, root: Id, known: set[Id]) -> Iterator[tuple[Id, str | None]]:
+    """Every block that a tree leads to, once: nodes before what they hold.
+
+    Args:
+        lookup: gives the nodes of the tree.
+        root: the tree.
+        known: ids to leave out, nodes among them with all below; gains each id that is given.
+
+    Returns:
+        The id of a node and None, or the id of a record and its first key.
+    """
+    if root in known:
+        return
+    known.add(root)
+    yield root, None
+    node = _load(lookup, root)
+    for key, link in zip(node.keys, node.links, strict=True):
+        if node.level:
+            yield from walk(lookup, link, known)
+        elif link not in known:
+            known.add(link)
+            yield link, key
+
+
+RECORD = -1
+GONE = -2
+
+
+class _Front:
+    """What is left of a tree, as the first thing in it: a node, a record, or nothing.
+
+    Attributes:
+        level: that of the node, `RECORD` or `GONE`.
+        key: the last key of the node, or the record's.
+        link: the id of the node or the record.
+    """
+
+    def __init__(self, lookup: Lookup, root: Id, prefix: str) -> None:
+        self._lookup = lookup
+        self._low, self._high = prefix, _after(prefix)
+        self._rest: list[tuple[int, str, Id]] = []
+        self.level, self.key, self.link = GONE, "", root
+        self._push(_load(lookup, root))
+        self.skip()
+
+    def skip(self) -> None:
+        """Go past the first thing."""
+        self.level, self.key, self.link = self._rest.pop() if self._rest else (GONE, "", b"")
+
+    def open(self) -> None:
+        """Put what the node at the front holds in its place."""
+        self._push(self._lookup(self.link))
+        self.skip()
+
+    def _push(self, node: Node) -> None:
+        below = node.level - 1
+        for index in reversed(_within(node, self._low, self._high)):
+            self._rest.append((below, node.keys[index], node.links[index]))
+
+
+def _load(lookup: Lookup, root: Id) -> Node:
+    return EMPTY_NODE if root == EMPTY_ROOT else lookup(root)
+
+
+def _after(prefix: str) -> str | None:
+    """The lowest string above all that start with the prefix, or None if nothing is above."""
+    body = prefix.rstrip("\U0010ffff")
+    return body[:-1] + chr(ord(body[-1]) + 1) if body else None
+
+
+def _within(node: Node, low: str, high: str | None) -> range:
+    """Indexes of the entries that hold keys of low <= key < high."""
+    first = bisect_left(node.keys, low)
+    if high is None:
+        return range(first, len(node.keys))
+    end = bisect_left(node.keys, high, first)
+    return range(first, min(end + 1, len(node.keys)) if node.level else end)
+
+
+def _leaves(
+    lookup: Lookup, node: Node, low: str, high: str | None, reverse: bool
+) -> Iterator[tuple[Node, int, int]]:
+    """The leaves below a node that hold keys of low <= key < high, with the range in each."""
+    inside = _within(node, low, high)
+    if not node.level:
+        yield node, inside.start, inside.stop
+        return
+    for index in reversed(inside) if reverse else inside:
+        yield from _leaves(lookup, lookup(node.links[index]), low, high, reverse)
+
+
+def _rank(lookup: Lookup, node: Node, key: str) -> int:
+    """How many keys below a node are lower than the key."""
+    lower = 0
+    while True:
+        index = bisect_left(node.keys, key)
+        if not node.level:
+            return lower + index
+        lower += sum(node.counts[:index])
+        if index == len(node.keys):
+            return lower
+        node = lookup(node.links[index])

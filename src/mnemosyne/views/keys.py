@@ -1,0 +1,112 @@
+"""Sorted keys: the span of a prefix, and columns that stay aligned when keys come and go."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Selection", "Splice", "span", "splice"]
+
+S = TypeVar("S", bound=np.generic)
+_LAST = "\U0010ffff"
+
+
+def span(keys: Sequence[str], prefix: str) -> tuple[int, int]:
+    """Where the keys with a prefix begin and end.
+
+    Args:
+        keys: keys in ascending order.
+        prefix: what they start with; empty for all.
+
+    Returns:
+        `(start, stop)`, as of a slice.
+    """
+    if not prefix:
+        return 0, len(keys)
+    start = bisect_left(keys, prefix)
+    above = prefix.rstrip(_LAST)
+    if not above:
+        return start, len(keys)
+    return start, bisect_left(keys, above[:-1] + chr(ord(above[-1]) + 1), start)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Selection:
+    """Some of a root's keys.
+
+    Attributes:
+        keys: keys of the root in ascending order.
+        chosen: which of them are selected; shape `(len(keys),)`.
+    """
+
+    keys: Sequence[str]
+    chosen: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Splice:
+    """How one sorted list of keys becomes another.
+
+    Attributes:
+        keys: the keys after it; the very list from before if they are the same.
+        runs: the old rows that stay, as `(start, stop, placed)`: how many new rows there are in
+            all once those that follow this run are placed.
+    """
+
+    keys: list[str]
+    runs: list[tuple[int, int, int]]
+
+    def column(self, old: NDArray[S], new: NDArray[S]) -> NDArray[S]:
+        """The column that belongs to the keys afterwards.
+
+        Args:
+            old: one value for each key before, shape `(n,)`.
+            new: one value for each edit that puts a row, in order, shape `(m,)`.
+        """
+        pieces: list[NDArray[Any]] = []
+        begin = 0
+        for start, stop, placed in self.runs:
+            pieces.append(old[start:stop])
+            pieces.append(new[begin:placed])
+            begin = placed
+        return np.concatenate(pieces)
+
+
+def splice(keys: list[str], edits: Sequence[tuple[str, bool]]) -> Splice:
+    """Edit a sorted list of keys.
+
+    Args:
+        keys: keys in ascending order; left as they are.
+        edits: `(key, whether it has a row afterwards)` in ascending order of the keys.
+    """
+    runs: list[tuple[int, int, int]] = []
+    inserted: list[str] = []
+    start = at = placed = 0
+    same = True
+    for key, stays in edits:
+        at = bisect_left(keys, key, at)
+        found = at < len(keys) and keys[at] == key
+        if not found and not stays:
+            continue
+        same &= found and stays
+        if runs and at == start:
+            runs[-1] = (*runs[-1][:2], placed + stays)
+        else:
+            runs.append((start, at, placed + stays))
+        if stays:
+            inserted.append(key)
+            placed += 1
+        start = at = at + found
+    runs.append((start, len(keys), placed))
+    if same:
+        return Splice(keys, runs)
+    spliced: list[str] = []
+    begin = 0
+    for first, last, upto in runs:
+        spliced += keys[first:last]
+        spliced += inserted[begin:upto]
+        begin = upto
+    return Splice(spliced, runs)

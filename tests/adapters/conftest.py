@@ -1,0 +1,27 @@
+"""CrewAI without network, telemetry or traces, in a home of its own."""
+
+import os
+import socket
+import tempfile
+
+import pytest
+
+_home = tempfile.TemporaryDirectory(prefix="crewai-home-")
+os.environ.update(
+    CREWAI_DISABLE_TELEMETRY="true",
+    CREWAI_DISABLE_VERSION_CHECK="true",
+    CREWAI_STORAGE_DIR=_home.name,
+    CREWAI_TRACING_ENABLED="false",
+    HOME=_home.name,
+    OTEL_SDK_DISABLED="true",
+)
+
+
+@pytest.fixture(autouse=True)
+def no_network(monkeypatch):
+    def refuse(*args, **kwargs):
+        raise OSError(f"a test tried to use the network: {args[-1:]}")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket.socket, "connect_ex", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)

@@ -1,0 +1,115 @@
+"""The arithmetic of the benchmarks' report; the measuring itself is `make bench`."""
+
+import json
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from benchmarks import data
+from benchmarks.measure import Samples, median, percentile
+from benchmarks.report import page
+from benchmarks.results import shown
+from benchmarks.run import QUICK
+from benchmarks.targets import Goal, times_lancedb
+
+
+@pytest.mark.parametrize(("percent", "expected"), [(1, 1), (50, 50), (99, 99), (100, 100)])
+def test_percentile_is_the_nearest_rank(percent: float, expected: float):
+    assert percentile(list(range(100, 0, -1)), percent) == expected
+
+
+def test_a_single_sample_is_every_percentile():
+    assert median([7.0]) == percentile([7.0], 99) == 7.0
+
+
+def test_timing_drops_the_warm_up_and_keeps_three_when_the_budget_is_spent():
+    samples, seen = Samples(), []
+    samples.time("work", seen.append, range(10), budget=0.0)
+    assert seen == [0, 1, 2, 3]
+    assert len(samples.values["work"]) == 3
+
+
+def test_a_goal_relative_to_lancedb_needs_lancedb():
+    goal = times_lancedb(0.5)
+    assert goal.reached(5.0, 10.0, 0) is True
+    assert goal.reached(5.1, 10.0, 0) is False
+    assert goal.reached(5.0, None, 0) is None
+
+
+def test_an_absolute_goal_may_be_a_floor():
+    goal = Goal("all", bound=lambda records: records, at_least=True)
+    assert goal.reached(99, None, 100) is False
+    assert goal.reached(100, None, 100) is True
+
+
+@pytest.mark.parametrize(
+    ("value", "unit", "text"),
+    [
+        (0.00000123, "s", "1.23 µs"),
+        (0.0123, "s", "12.3 ms"),
+        (2.5, "s", "2.50 s"),
+        (61_440_000, "bytes", "61.4 MB"),
+        (6_329, "bytes", "6.3 KB"),
+        (0.1, "share", "2 of 20"),
+    ],
+)
+def test_values_are_shown_in_the_unit_that_reads_best(value: float, unit: str, text: str):
+    assert shown(value, unit) == text
+
+
+def test_the_dataset_is_the_same_every_time_and_knows_its_nearest_rows(tmp_path):
+    for name in ("first", "second"):
+        data.prepare(tmp_path / name, 200, "normal")
+    first, second = data.read(tmp_path / "first"), data.read(tmp_path / "second")
+    assert np.array_equal(first.vectors, second.vectors)
+    rows = first.vectors.astype(np.float64)
+    cosines = rows @ first.queries[3] / np.linalg.norm(rows, axis=1)
+    assert first.nearest[3].tolist() == sorted(range(200), key=lambda row: -cosines[row])[:10]
+
+
+def test_the_page_says_what_was_reached_missed_and_not_measured():
+    def entry(measure: str, backend: str, *samples: float) -> dict[str, object]:
+        return {
+            "measure": measure,
+            "backend": backend,
+            "records": 1_000,
+            "vectors": "normal",
+            "samples": samples,
+        }
+
+    results = {
+        "started": "2026-02-03T04:05:06+00:00",
+        "seconds": 60,
+        "machine": {
+            "system": "Linux",
+            "python": "3.11",
+            "processor": "a processor",
+            "cores": 2,
+            "memory_gib": 8,
+        },
+        "versions": {"crewai": "1.15.30"},
+        "scale": asdict(QUICK),
+        "dimensions": 1536,
+        "missing": {"qdrant-edge": "ImportError: no such module"},
+        "fsync": [0.001, 0.002],
+        "errors": [],
+        "measurements": [
+            entry("search", "mnemosyne", 0.001, 0.002, 0.003),
+            entry("search", "lancedb", 0.02, 0.02, 0.02),
+            entry("get_record", "mnemosyne", 0.01),
+            entry("get_record", "lancedb", 0.02),
+            entry("count", "lancedb", 0.02),
+        ],
+    }
+    lines = page(json.loads(json.dumps(results)), []).splitlines()
+
+    def line(start: str) -> str:
+        return next(each for each in lines if each.startswith(f"| {start}"))
+
+    assert line("search, top 10, p50") == (
+        "| search, top 10, p50 | 2.00 ms | 20.0 ms | – | 0.1 | ≤ 0.2 × LanceDB | yes |"
+    )
+    assert line("get_record, p50").endswith("| 0.5 | ≤ 0.05 × LanceDB | **no** |")
+    assert line("count(scope), p50").endswith("| not measured |")
+    assert "* Qdrant Edge: ImportError: no such module" in lines

@@ -1,0 +1,219 @@
+"""Search is exact: compared with one loop in float64, score by score."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.errors import CorruptObjectError
+from mnemosyne.tree import EMPTY_ROOT
+from mnemosyne.views.base import ViewCache
+from mnemosyne.views.keys import Selection
+from mnemosyne.views.rows import SEGMENT_ROWS
+from mnemosyne.views.vectors import VectorKind
+
+
+def reference(cosine, vectors, query, passes=lambda key: True, limit=10, min_score=None):
+    hits = [(key, cosine(vector, query)) for key, vector in vectors.items() if passes(key)]
+    hits = [hit for hit in hits if min_score is None or hit[1] >= min_score]
+    return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit]
+
+
+def hostile_vectors(rng, dimension, count):
+    """Random vectors among which many are equal, nearly equal, scaled, zero or extreme."""
+    made = []
+    for _ in range(count):
+        vector = rng.standard_normal(dimension)
+        other = made[rng.integers(len(made))].astype(np.float64) if made else vector
+        tiny, huge = rng.choice([1e-12, 1e-30, 1e-38, 1e-44]), rng.choice([1e12, 1e30, 1e37])
+        vector = [
+            vector,
+            other,
+            other * (1 + 1e-7 * rng.standard_normal(dimension)),
+            other * rng.choice([0.25, 3.0, -1.0]),
+            np.zeros(dimension),
+            vector * tiny,
+            vector / np.abs(vector).max() * huge,
+            other * tiny,
+        ][rng.choice(8, p=[0.3, 0.15, 0.25, 0.1, 0.05, 0.05, 0.05, 0.05])]
+        with np.errstate(over="ignore", under="ignore"):
+            single = vector.astype(np.float32)
+        made.append(single if np.isfinite(single).all() else np.zeros(dimension, np.float32))
+    return made
+
+
+def view_of(store, entry, vectors, kind=None):
+    root = store.edit(EMPTY_ROOT, {key: entry(vector) for key, vector in vectors.items()})
+    return ViewCache(store.blocks).get(kind or VectorKind(), root)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    seed=st.integers(0, 10**9),
+    dimension=st.sampled_from([1, 2, 3, 16, 40]),
+    count=st.sampled_from([1, 3, 20, 120]),
+    limit=st.sampled_from([1, 2, 10, 50, 1000]),
+    prefix=st.sampled_from(["", "0", "1/", "nothing"]),
+    least=st.sampled_from([None, -1.0, 0.0, 0.5, "a score", 1.0]),
+    filters=st.sampled_from(["none", "keep", "within", "both"]),
+)
+def test_search_equals_the_reference(
+    new_store, entry, cosine, seed, dimension, count, limit, prefix, least, filters
+):
+    rng = np.random.default_rng(seed)
+    made = hostile_vectors(rng, dimension, count + 1)
+    query, vectors = made.pop(), {f"{i % 3}/{i}": vector for i, vector in enumerate(made)}
+    if least == "a score":
+        least = cosine(query, made[0])
+    keys = sorted([*vectors, "0/none", "2/none"])
+    kept = {key for key in keys if filters in ("none", "within") or rng.random() < 0.5}
+    chosen = np.array([filters in ("none", "keep") or rng.random() < 0.4 for _ in keys])
+    selected = {key for key, each in zip(keys, chosen, strict=True) if each}
+    view = view_of(new_store(), entry, vectors)
+    found = view.search(
+        query,
+        prefix=prefix,
+        within=None if filters in ("none", "keep") else Selection(keys, chosen),
+        keep=None if filters in ("none", "within") else kept.__contains__,
+        limit=limit,
+        min_score=least,
+    )
+
+    def passes(key):
+        return key.startswith(prefix) and key in kept and key in selected
+
+    assert found == reference(cosine, vectors, query, passes, limit, least)
+
+
+@pytest.mark.parametrize("scattered", [False, True])
+def test_search_over_many_segments(new_store, entry, cosine, scattered):
+    rng = np.random.default_rng(11)
+    count = 3 * SEGMENT_ROWS + 100
+    base = rng.standard_normal((40, 24))
+    values = base[rng.integers(40, size=count)] * (1 + 1e-7 * rng.standard_normal((count, 24)))
+    vectors = {f"{i % 10}/{i:05}": vector for i, vector in enumerate(values.astype(np.float32))}
+    store, kind = new_store(), VectorKind()
+    cache, root = ViewCache(store.blocks), EMPTY_ROOT
+    keys = list(vectors)
+    rng.shuffle(keys)
+    for some in np.array_split(keys, 5) if scattered else [keys]:
+        root = store.edit(root, {str(key): entry(vectors[str(key)]) for key in some})
+        cache.get(kind, root)
+    view = cache.get(kind, root)
+    query = rng.standard_normal(24).astype(np.float32)
+    for prefix in ["", "3/", "7/000", "7/00007"]:
+        for limit in [1, 10, 200]:
+            expected = reference(
+                cosine, vectors, query, lambda key, p=prefix: key.startswith(p), limit
+            )
+            assert view.search(query, prefix=prefix, limit=limit) == expected
+    chosen = rng.random(count) < 0.02
+    few = Selection(sorted(vectors), chosen)
+    names = {key for key, each in zip(sorted(vectors), chosen, strict=True) if each}
+    assert view.search(query, within=few) == reference(cosine, vectors, query, names.__contains__)
+
+
+def test_near_ties_in_many_dimensions_are_told_apart(new_store, entry, cosine):
+    rng = np.random.default_rng(3)
+    base = rng.standard_normal(768)
+    values = base * (1 + 3e-7 * rng.standard_normal((300, 768)))
+    vectors = {str(i): vector for i, vector in enumerate(values.astype(np.float32))}
+    query = (base + rng.standard_normal(768)).astype(np.float32)
+    assert view_of(new_store(), entry, vectors).search(query) == reference(cosine, vectors, query)
+
+
+@pytest.mark.parametrize("size", [2e-45, 1e-43, 1e-38, 1e30, 1.5e38])
+def test_vectors_at_the_ends_of_float32(new_store, entry, cosine, size):
+    rng = np.random.default_rng(12)
+    values = rng.uniform(-2, 2, (200, 24)) * size
+    vectors = {str(i): vector for i, vector in enumerate(values.astype(np.float32))}
+    view = view_of(new_store(), entry, vectors)
+    for query in [rng.standard_normal(24).astype(np.float32), vectors["7"]]:
+        for limit in [1, 5, 200]:
+            assert view.search(query, limit=limit) == reference(cosine, vectors, query, limit=limit)
+
+
+def test_scores_do_not_depend_on_how_the_rows_came_to_lie(new_store, entry):
+    rng = np.random.default_rng(4)
+    store = new_store()
+    state = {f"{i:04}": entry(v) for i, v in enumerate(hostile_vectors(rng, 65, 400))}
+    roots = [EMPTY_ROOT]
+    for some in np.array_split(rng.permutation(sorted(state)), 8):
+        roots.append(store.edit(roots[-1], {str(key): state[str(key)] for key in some}))
+    query = rng.standard_normal(65).astype(np.float32)
+    seen = []
+    for order in ([8], range(9), [3, 1, 8], [8, 0, 8]):
+        cache, kind = ViewCache(store.blocks, roots=1), VectorKind()
+        for number in order:
+            view = cache.get(kind, roots[number])
+        seen.append(view.search(query, limit=400))
+    assert all(each == seen[0] for each in seen)
+    assert len(seen[0]) == 400
+
+
+def test_a_test_of_keys_is_not_asked_about_everything(new_store, entry, cosine):
+    rng = np.random.default_rng(6)
+    vectors = {str(i): v for i, v in enumerate(rng.standard_normal((2000, 16)).astype(np.float32))}
+    query, asked = rng.standard_normal(16).astype(np.float32), []
+
+    def keep(key):
+        asked.append(key)
+        return int(key) % 2 == 0
+
+    found = view_of(new_store(), entry, vectors).search(query, keep=keep)
+    assert found == reference(cosine, vectors, query, lambda key: int(key) % 2 == 0)
+    assert len(asked) == len(set(asked)) < 100
+
+
+def test_a_rare_match_is_found(new_store, entry):
+    rng = np.random.default_rng(8)
+    vectors = {str(i): v for i, v in enumerate(rng.standard_normal((2000, 16)).astype(np.float32))}
+    view, query = view_of(new_store(), entry, vectors), rng.standard_normal(16).astype(np.float32)
+    worst = view.search(query, limit=2000)[-3:]
+    assert view.search(query, keep={key for key, _ in worst}.__contains__) == worst
+
+
+def test_the_least_score_is_inclusive(new_store, entry):
+    rng = np.random.default_rng(9)
+    vectors = {str(i): v for i, v in enumerate(rng.standard_normal((100, 16)).astype(np.float32))}
+    view, query = view_of(new_store(), entry, vectors), rng.standard_normal(16).astype(np.float32)
+    hits = view.search(query, limit=100)
+    assert view.search(query, limit=100, min_score=hits[40][1]) == hits[:41]
+    assert view.search(query, limit=100, min_score=np.nextafter(hits[40][1], 2)) == hits[:40]
+    assert view.search(query, limit=5, min_score=hits[40][1]) == hits[:5]
+
+
+def test_a_zero_query_is_equally_far_from_everything(new_store, entry):
+    vectors = {key: np.ones(3, dtype=np.float32) for key in "cab"}
+    view = view_of(new_store(), entry, vectors)
+    zero = np.zeros(3, dtype=np.float32)
+    assert view.search(zero, limit=2) == [("a", 0.0), ("b", 0.0)]
+    assert view.search(zero, min_score=0.1) == []
+
+
+@pytest.mark.parametrize("limit", [0, -1])
+def test_a_limit_of_nothing_gives_nothing(new_store, entry, limit):
+    ones = np.ones(3, dtype=np.float32)
+    assert view_of(new_store(), entry, {"a": ones}).search(ones, limit=limit) == []
+
+
+def test_dimensions_are_kept_apart(new_store, entry):
+    vectors = {
+        "a": np.ones(2, np.float32),
+        "b": np.ones(3, np.float32),
+        "c": np.ones(3, np.float32),
+    }
+    view = view_of(new_store(), entry, vectors)
+    assert view.dimensions() == {2: 1, 3: 2}
+    assert view.search(np.ones(3, np.float32)) == [("b", 1.0), ("c", 1.0)]
+    assert view.search(np.ones(4, np.float32)) == []
+
+
+def test_a_vector_that_is_not_finite_is_corrupt(new_store, entry):
+    store = new_store()
+    good = store.edit(EMPTY_ROOT, {"a": entry(np.ones(2, np.float32))})
+    bad = store.edit(good, {"b": entry(np.array([1, np.nan], np.float32))})
+    cache, kind = ViewCache(store.blocks), VectorKind()
+    with pytest.raises(CorruptObjectError, match="not finite"):
+        cache.get(kind, bad)
+    assert cache.get(kind, good).search(np.ones(2, np.float32)) == [("a", 1.0)]
