@@ -48,5 +48,6 @@ def _run(arguments: list[str]) -> str:
     """Run Python with these arguments; what it wrote to standard error."""
     done = subprocess.run([sys.executable, *arguments], check=False, capture_output=True, text=True)
     if done.returncode:
-        raise isolation.ChildError(f"exit code {done.returncode}: {done.stderr}")
+        reason = done.stderr.replace(sys.executable, "python")
+        raise isolation.ChildError(f"exit code {done.returncode}: {reason}")
     return done.stderr

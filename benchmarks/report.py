@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 NOTHING = "–"
+ENOUGH_REPEATS = 50
 
 _TIMINGS = {
     "save": "save 1 record",
@@ -74,6 +75,7 @@ def page(raw: dict[str, Any], figures: Sequence[tuple[str, str]]) -> str:
         "ratios rather than the times, since machines differ. Every sample is in "
         "[results.json](benchmarks/results.json).",
         _setting(results),
+        *_warning(results),
         *_missing(results),
         _goals(results),
         *_tree(results),
@@ -98,6 +100,12 @@ def _setting(results: Results) -> str:
     )
 
 
+def _warning(results: Results) -> list[str]:
+    if results.raw["scale"]["repeats"] >= ENOUGH_REPEATS:
+        return []
+    return ["**This was a quick run, which takes too few samples to compare anything.**"]
+
+
 def _fsync(results: Results) -> str:
     probe = results.raw["fsync"]
     text = (
@@ -114,11 +122,9 @@ def _fsync(results: Results) -> str:
 
 def _missing(results: Results) -> list[str]:
     notes = [f"* {TITLES[name]}: {why}" for name, why in results.raw["missing"].items()]
-    notes += [
-        f"* {error['job']} on {TITLES[error['backend']]}, {error['records']:,} records: "
-        f"`{error['error']}`"
-        for error in results.raw["errors"]
-    ]
+    for error in results.raw["errors"]:
+        size = f", {error['records']:,} records" if error["records"] else ""
+        notes.append(f"* `{error['job']}` on {TITLES[error['backend']]}{size}: {error['error']}")
     return ["## Not measured\n\n" + "\n".join(notes)] if notes else []
 
 

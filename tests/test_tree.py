@@ -146,8 +146,10 @@ def test_only_new_nodes_are_handed_out():
     root = forest.build(records)
     before = set(forest.nodes)
     rng = random.Random(2)
-    for _ in range(50):
-        made = forest.edit(root, {crew_key(rng): record(rng.random())})
+    batches = [{crew_key(rng): record(rng.random())} for _ in range(50)]
+    shrinking = [dict.fromkeys(list(records)[kept:]) for kept in (600, 100, 30)]
+    for changes in [*batches, *shrinking]:
+        made = forest.edit(root, changes)
         reachable = {block for block, key in tree.walk(forest.lookup, made.root, set()) if not key}
         assert set(made.blocks) == reachable - before
         before |= set(made.blocks)
@@ -173,6 +175,48 @@ def test_edits_of_large_trees_end_where_a_rebuild_does(seed):
             if link is None:
                 records.pop(key, None)
         assert root == rebuilt_root(records)
+
+
+@pytest.mark.parametrize("size", [45, 90, 150, 400, 1500])
+def test_single_edits_end_where_a_rebuild_does(size):
+    rng = random.Random(size)
+    universe = [f"k/{index:05}" for index in range(size)]
+    forest, records = Forest(), {key: record(0) for key in universe[::2]}
+    root = forest.build(records)
+    for _ in range(max(200, 300_000 // size)):
+        key = rng.choice(universe)
+        if records.pop(key, None):
+            root = forest.edit(root, {key: None}).root
+        else:
+            records[key] = record(rng.random())
+            root = forest.edit(root, {key: records[key]}).root
+        assert root == rebuilt_root(records)
+
+
+@pytest.mark.parametrize("size", [*range(20, 44), 100])
+def test_appending_many_at_once(size):
+    for name in range(40):
+        keys = [f"{name}/{index:03}" for index in range(size + 130)]
+        forest = Forest()
+        root = forest.build({key: record(key) for key in keys[:size]})
+        root = forest.edit(root, {key: record(key) for key in keys[size:]}).root
+        assert root == rebuilt_root({key: record(key) for key in keys})
+
+
+def test_growing_at_either_end_and_shrinking_again():
+    keys = [f"k/{index:04}" for index in range(1000)]
+    for order in (keys, keys[::-1]):
+        forest, records, root = Forest(), dict[str, Id](), tree.EMPTY_ROOT
+        for step in (1, 2, 5, 9):
+            for first in range(0, 150 * step, step):
+                added = {key: record(step) for key in order[first : first + step]}
+                root = forest.edit(root, added).root
+                records |= added
+                assert root == rebuilt_root(records)
+            for first in range(0, 1000, 50):
+                root = forest.edit(root, dict.fromkeys(order[first : first + 50])).root
+                records = {key: records[key] for key in order[first + 50 :] if key in records}
+                assert root == rebuilt_root(records)
 
 
 @given(st.data())
@@ -253,8 +297,9 @@ def test_mined_priorities_cut_at_the_bounds():
 
 
 def test_of_equal_priorities_the_first_cuts():
-    first, second = "m/201843", "m/350088"
+    first, second = "n/0236285", "n/0321394"
     assert priority(0, first) == priority(0, second)
+    assert sha256(b"\0" + first.encode()).digest() > sha256(b"\0" + second.encode()).digest()
 
     def above(prefix: str) -> str:
         return mined(prefix, lambda found: found > priority(0, first))
@@ -266,6 +311,19 @@ def test_of_equal_priorities_the_first_cuts():
     root = forest.build({key: record(key) for key in [*before, first, *between, second, *behind]})
     assert forest.nodes[root].keys[0] == first
     root = forest.edit(root, {first: None}).root
+    assert forest.nodes[root].keys[0] == second
+
+
+def test_all_four_bytes_of_a_priority_count():
+    first, second = "m/026594", "m/048874"
+    assert priority(0, first)[:3] == priority(0, second)[:3]
+    assert priority(0, first) > priority(0, second)
+    records = {f"a/{index:02}": record(index) for index in range(20)}
+    between = [mined(first, lambda found: found > priority(0, first))]
+    behind = [mined(f"z/{index}", lambda found: found > priority(0, first)) for index in range(30)]
+    root = (forest := Forest()).build(
+        records | {key: record(key) for key in [first, *between, second, *behind]}
+    )
     assert forest.nodes[root].keys[0] == second
 
 

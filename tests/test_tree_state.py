@@ -3,7 +3,6 @@
 import random
 from bisect import bisect_left
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
@@ -128,4 +127,3 @@ class TreeMachine(RuleBasedStateMachine):
 
 
 TestTree = TreeMachine.TestCase
-TestTree.settings = settings(stateful_step_count=25, deadline=None)

@@ -14,7 +14,7 @@ from typing import NamedTuple, TypeAlias
 
 from mnemosyne.objects import EMPTY_NODE, Id, Node, encode_node, object_id
 
-__all__ = ["EMPTY_BLOCK", "EMPTY_ROOT", "LONGEST", "SHORTEST", "Edit", "Lookup", "edit"]
+__all__ = ["EMPTY_BLOCK", "EMPTY_ROOT", "LONGEST", "SHORTEST", "Edit", "Lookup", "cut", "edit"]
 
 Lookup: TypeAlias = Callable[[Id], Node]
 """Gives the node that an id names."""

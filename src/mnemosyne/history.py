@@ -124,28 +124,43 @@ def undo(
         ValidationError: `n` is less than 1.
     """
     targets = _targets(blocks, transaction.base, n, trailer)
-    head = parse_id(transaction.base.root)
-    now: dict[str, Id | None] = {}
-    conflicts: dict[str, Conflict] = {}
+    steps: dict[str, list[tuple[Id | None, Id | None]]] = {}
     for commit in targets:
         parent = parse_id(blocks.commit(commit.parents[0]).root)
         for key, before, after in tree.diff(blocks.node, parent, parse_id(commit.root)):
-            current = now.setdefault(key, tree.get(blocks.node, head, key))
-            wrote, has, had = (_record(blocks, key, each) for each in (after, current, before))
-            if _same(has, wrote):
-                now[key] = before
-            elif not _same(has, had):
-                conflicts[key] = _conflict(key, wrote, has, had)
+            steps.setdefault(key, []).append((before, after))
+    head = parse_id(transaction.base.root)
+    conflicts: list[Conflict] = []
+    for key, changes in steps.items():
+        earlier = _taken_back(blocks, key, tree.get(blocks.node, head, key), changes)
+        if isinstance(earlier, Conflict):
+            conflicts.append(earlier)
+        else:
+            transaction.restore(key, earlier)
     if conflicts:
-        keys = ", ".join(map(repr, list(conflicts)[:5]))
+        keys = ", ".join(repr(conflict.key) for conflict in conflicts[:5])
         raise ConflictError(
             f"cannot undo: later commits have changed {keys}; undo those first, "
             "or put the values you want",
-            list(conflicts.values()),
+            conflicts,
         )
-    for key, block in now.items():
-        transaction.restore(key, block)
     return targets
+
+
+def _taken_back(
+    blocks: Blocks, key: str, current: Id | None, changes: list[tuple[Id | None, Id | None]]
+) -> Id | None | Conflict:
+    """What a key holds once changes to it, newest first, are taken back."""
+    value, has = current, _record(blocks, key, current)
+    for before, after in changes:
+        wrote, had = _record(blocks, key, after), _record(blocks, key, before)
+        if _same(has, wrote):
+            value, has = before, had
+        elif not _same(has, had):
+            if _same(_record(blocks, key, current), _record(blocks, key, changes[-1][0])):
+                return current
+            return _conflict(key, wrote, has, had)
+    return value
 
 
 def _targets(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> list[Commit]:

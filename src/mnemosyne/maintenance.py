@@ -19,18 +19,15 @@ from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit
 from mnemosyne.objects import (
     Id,
-    canonical,
-    check_id,
     decode_commit,
     decode_node,
     decode_record,
     decode_vector,
-    is_vector,
-    object_kind,
     parse_id,
     text_id,
 )
 from mnemosyne.refs import BRANCH, TAG, ref_names
+from mnemosyne.schema import check_block
 
 __all__ = ["Problem", "Stats", "VerifyReport", "backup", "stats", "verify"]
 
@@ -122,9 +119,7 @@ class _Check:
 
     def sound(self, block: Id, data: bytes) -> bool:
         try:
-            check_id(block, data)
-            if not is_vector(block) and canonical(block, data) != data:
-                raise CorruptObjectError(f"object {text_id(block)} is not in canonical form")
+            check_block(block, data)
         except CorruptObjectError as error:
             self.note(block, error)
             return False
@@ -156,8 +151,8 @@ def verify(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
     for commit in commits.values():
         _check_order(check, commit, commits)
     if isinstance(blocks.engine, Enumerates):
-        for block, data in check.objects(list(blocks.engine.ids())):
-            _decoded(check, object_kind, block, data)
+        for _ in check.objects(list(blocks.engine.ids())):
+            pass
     return VerifyReport(tuple(check.problems.values()), len(commits), len(check.seen))
 
 

@@ -27,6 +27,7 @@ __all__ = [
     "StoredRecord",
     "canonical",
     "check_id",
+    "common_prefix",
     "decode_commit",
     "decode_node",
     "decode_record",
@@ -35,6 +36,7 @@ __all__ = [
     "encode_node",
     "encode_record",
     "encode_vector",
+    "fields_of",
     "is_vector",
     "new_salt",
     "object_id",
@@ -173,7 +175,7 @@ def decode_record(block: Id, data: bytes) -> StoredRecord:
             fields.get("moved_from"),
         )
     except (KeyError, TypeError, AttributeError) as error:
-        raise _malformed(block, "record") from error
+        raise _malformed(block, "record", error) from error
 
 
 _UNKNOWN = Provenance()
@@ -212,7 +214,7 @@ class Node:
 def encode_node(node: Node) -> bytes:
     """The block of a tree node; the longest common prefix of its keys is stored once."""
     keys = node.keys
-    prefix = _common_prefix(keys[0], keys[-1]) if keys else ""
+    prefix = common_prefix(keys[0], keys[-1]) if keys else ""
     cut = len(prefix)
     block: dict[str, Any] = {
         "kind": "node",
@@ -226,7 +228,8 @@ def encode_node(node: Node) -> bytes:
     return _encode(block)
 
 
-def _common_prefix(first: str, last: str) -> str:
+def common_prefix(first: str, last: str) -> str:
+    """The longest string that both start with."""
     low, high = 0, min(len(first), len(last))
     while low < high:
         middle = (low + high + 1) // 2
@@ -250,9 +253,9 @@ def decode_node(block: Id, data: bytes) -> Node:
         keys = [prefix + suffix for suffix in suffixes] if prefix else suffixes
         counts: list[int] = fields["counts"] if level else [1] * len(keys)
         if not len(keys) == len(links) == len(counts):
-            raise _malformed(block, "node")
+            raise _malformed(block, "node", "keys, links and counts differ in number")
     except (KeyError, TypeError) as error:
-        raise _malformed(block, "node") from error
+        raise _malformed(block, "node", error) from error
     return Node(level, keys, links, counts)
 
 
@@ -296,7 +299,7 @@ def decode_commit(block: Id, data: bytes) -> Commit:
             fields["trailers"],
         )
     except (KeyError, TypeError) as error:
-        raise _malformed(block, "commit") from error
+        raise _malformed(block, "commit", error) from error
 
 
 def object_kind(block: Id, data: bytes) -> str:
@@ -307,7 +310,7 @@ def object_kind(block: Id, data: bytes) -> str:
     """
     if is_vector(block):
         return "vector"
-    kind = _fields(block, data).get("kind")
+    kind = fields_of(block, data).get("kind")
     if kind not in ("record", "node", "commit"):
         raise CorruptObjectError(f"object {text_id(block)} is of the unknown kind {kind!r}")
     return kind
@@ -319,7 +322,7 @@ def canonical(block: Id, data: bytes) -> bytes:
     Raises:
         CorruptObjectError: the bytes are no object of this format.
     """
-    return _encode(_fields(block, data))
+    return _encode(fields_of(block, data))
 
 
 def vector_floats(values: object, where: str) -> bytes:
@@ -370,7 +373,7 @@ def decode_vector(block: Id, data: bytes) -> "Vector":
     """
     size = len(data) - SALT_BYTES
     if size <= 0 or size % 4:
-        raise _malformed(block, "vector")
+        raise _malformed(block, "vector", f"{len(data)} bytes are no float32 numbers and a salt")
     return vector_of_floats(data[:size])
 
 
@@ -378,10 +381,15 @@ def _encode(block: dict[str, Any]) -> bytes:
     return libipld.encode_dag_cbor(block)
 
 
-def _fields(block: Id, data: bytes) -> dict[str, Any]:
+def fields_of(block: Id, data: bytes) -> dict[str, Any]:
+    """The fields of a DAG-CBOR block, links as bytes.
+
+    Raises:
+        CorruptObjectError: the bytes are no DAG-CBOR map.
+    """
     try:
         fields = cast("object", libipld.decode_dag_cbor(data))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise CorruptObjectError(f"object {text_id(block)} is no DAG-CBOR: {error}") from error
     if not isinstance(fields, dict):
         raise CorruptObjectError(f"object {text_id(block)} is no map")
@@ -389,7 +397,7 @@ def _fields(block: Id, data: bytes) -> dict[str, Any]:
 
 
 def _decode(block: Id, data: bytes, kind: str) -> dict[str, Any]:
-    fields = _fields(block, data)
+    fields = fields_of(block, data)
     if fields.get("kind") != kind:
         raise CorruptObjectError(
             f"object {text_id(block)} is a {fields.get('kind')!r} where a {kind} belongs"
@@ -397,5 +405,6 @@ def _decode(block: Id, data: bytes, kind: str) -> dict[str, Any]:
     return fields
 
 
-def _malformed(block: Id, kind: str) -> CorruptObjectError:
-    return CorruptObjectError(f"object {text_id(block)} does not have the form of a {kind}")
+def _malformed(block: Id, kind: str, why: Exception | str) -> CorruptObjectError:
+    said = f"it has no field {why}" if isinstance(why, KeyError) else why
+    return CorruptObjectError(f"object {text_id(block)} does not have the form of a {kind}: {said}")

@@ -14,6 +14,7 @@ Suffixes follow one another: `main@{yesterday}~2`.
 """
 
 import re
+from base64 import b32decode
 from datetime import UTC, datetime
 from itertools import chain, islice
 
@@ -65,6 +66,8 @@ def resolve(blocks: Blocks, revision: str, now: int) -> Commit:
             f"{revision!r} is no revision; write a branch, tag or id, then ~N, ^N or @{{time}}"
         )
     name, steps = parsed["name"], list(_STEP.finditer(parsed["steps"]))
+    if any(step["then"] is not None for step in steps[1:]):
+        raise InvalidRevisionError(f"{revision!r}: @{{…}} stands right behind a branch's name")
     if steps and steps[0]["then"] is not None:
         commit = _in_reflog(blocks, name, steps.pop(0)["then"], now)
     else:
@@ -75,8 +78,6 @@ def resolve(blocks: Blocks, revision: str, now: int) -> Commit:
 
 
 def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str) -> Commit:
-    if step["then"] is not None:
-        raise InvalidRevisionError(f"{revision!r}: @{{…}} stands right behind a branch's name")
     if step["back"] is not None:
         path = [0] * int(step["back"] or 1)
     else:
@@ -135,8 +136,8 @@ def _commits_from(blocks: Blocks, start: str) -> list[Commit]:
 
 def _whole_bytes(start: str) -> bytes:
     """The bytes that every id starts with whose text starts so."""
-    padded = parse_id(start.ljust(59, "a"))
-    return padded[: (len(start) - 1) * 5 // 8]
+    digits = start[1:].upper()
+    return b32decode(digits.ljust(-(-len(digits) // 8) * 8, "A"))[: len(digits) * 5 // 8]
 
 
 def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:

@@ -361,11 +361,10 @@ class Transaction:
         conflicts: list[Conflict] = []
         for key, before, after in tree.diff(self._blocks.node, self._root, parse_id(head.root)):
             written = self._pending.get(key)
-            if written is not None:
-                if not self._agree(key, written.record, after):
-                    conflicts.append(self._conflict(key, before, written.record, after))
-            elif key in self._read_keys or (prefixes and key.startswith(prefixes)):
-                conflicts.append(self._conflict(key, before, before, after))
+            ours = before if written is None else written.record
+            read = key in self._read_keys or (prefixes and key.startswith(prefixes))
+            if read or (written is not None and not self._agree(key, ours, after)):
+                conflicts.append(self._conflict(key, before, ours, after))
         if conflicts:
             keys = ", ".join(repr(conflict.key) for conflict in conflicts[:5])
             raise ConflictError(

@@ -17,11 +17,13 @@ os.environ.update(
 )
 
 
-@pytest.fixture(autouse=True)
-def no_network(monkeypatch):
+@pytest.fixture(autouse=True, scope="module")
+def no_network():
     def refuse(*args, **kwargs):
         raise OSError(f"a test tried to use the network: {args[-1:]}")
 
-    monkeypatch.setattr(socket.socket, "connect", refuse)
-    monkeypatch.setattr(socket.socket, "connect_ex", refuse)
-    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket.socket, "connect", refuse)
+        patch.setattr(socket.socket, "connect_ex", refuse)
+        patch.setattr(socket, "getaddrinfo", refuse)
+        yield

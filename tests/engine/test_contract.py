@@ -41,24 +41,17 @@ class TestSQLite(EngineContract):
         return True
 
 
-class TestRelaxedSQLite(TestSQLite):
-    @pytest.fixture
-    def engine(self, tmp_path):
-        engine = open_engine(tmp_path / "store.mnem", create=True, durability="relaxed")
-        yield engine
-        engine.close()
-
-
 class TestFaultyMemory(EngineContract):
     @pytest.fixture
     def engine(self):
         return FaultyEngine(open_engine("memory://"))
 
 
-class TestFaultySQLite(TestSQLite):
+class TestFaultyRelaxedSQLite(TestSQLite):
     @pytest.fixture
     def engine(self, tmp_path):
-        engine = FaultyEngine(open_engine(tmp_path / "store.mnem", create=True))
+        store = open_engine(tmp_path / "store.mnem", create=True, durability="relaxed")
+        engine = FaultyEngine(store)
         yield engine
         engine.close()
 

@@ -70,9 +70,6 @@ class Store:
         self.states[edit.root] = {k: v for k, v in state.items() if changes.get(k, b"") is not None}
         return edit.root
 
-    def fresh(self) -> Blocks:
-        return Blocks(self.engine)
-
     def _record(self, key: str, entry: Entry, objects: dict[Id, bytes]) -> bytes:
         links: dict[str, Id] = {}
         if entry.vector is not None:

@@ -176,7 +176,7 @@ class Enumerates(Protocol):
     """An engine that can list what it holds."""
 
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
-        """The id of every stored object that starts with the prefix, ascending."""
+        """The id of every stored object that starts with the prefix, in no particular order."""
         ...
 
     def size(self) -> int:

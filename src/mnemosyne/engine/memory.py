@@ -138,10 +138,10 @@ class MemoryEngine:
         with self._writing() as state:
             state.index.clear()
 
-    def ids(self) -> Iterator[Id]:
+    def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """See `Enumerates.ids`."""
         with self._guard:
-            return iter(list(self._state().objects))
+            return iter([block for block in self._state().objects if block.startswith(prefix)])
 
     def size(self) -> int:
         """The bytes of all objects."""

@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import get_ident
 from typing import Any, Literal, TypeVar, TypeVarTuple
 
@@ -34,6 +35,7 @@ __all__ = ["SQLiteEngine"]
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 PAGE_ROWS = 1000
+ID_BYTES = 36
 _UNDO_INNER = "ROLLBACK TO inner; RELEASE inner"
 
 
@@ -145,8 +147,12 @@ class SQLiteEngine:
         with self._transaction() as connection:
             connection.execute("DELETE FROM commits; DELETE FROM touched")
 
-    def ids(self) -> Iterator[Id]:
+    def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """See `Enumerates.ids`."""
+        if prefix:
+            sql = "SELECT id FROM objects WHERE id >= ? AND id <= ?"
+            yield from self._select(sql, prefix, prefix + b"\xff" * ID_BYTES)
+            return
         sql = "SELECT n, id FROM objects WHERE n > ? ORDER BY n LIMIT ?"
         for _, block in self._pages(sql, start=0):
             yield block
@@ -159,7 +165,6 @@ class SQLiteEngine:
     def backup(self, path: str) -> None:
         """See `Snapshots.backup`. Writers go on meanwhile."""
         target = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as they are
-        partial = target.with_name(target.name + ".partial")
         try:
             target.touch(exist_ok=False)
         except FileExistsError:
@@ -167,17 +172,27 @@ class SQLiteEngine:
         except OSError as error:
             raise self._no_backup(target, error) from error
         try:
-            with self._pool.lend() as connection:
-                connection.execute("VACUUM INTO ?", (str(partial),))
-            _sync(partial)
-            partial.replace(target)
-            _sync(target.parent)
-        except BaseException as error:
-            partial.unlink(missing_ok=True)
-            target.unlink(missing_ok=True)
-            if isinstance(error, apsw.Error | OSError):
-                raise self._no_backup(target, error) from error
+            self._copy_to(target)
+        except BaseException:
+            target.unlink()
             raise
+
+    def _copy_to(self, target: Path) -> None:
+        """Put a copy at the target once it is complete and on the disk."""
+        try:
+            with (
+                TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as directory,
+                self._pool.lend() as connection,
+            ):
+                partial = Path(directory, "copy")
+                connection.execute("VACUUM INTO ?", (str(partial),))
+                _sync(partial)
+                partial.replace(target)
+                _sync(target.parent)
+        except apsw.CorruptError as error:
+            raise self._file.error(error) from error
+        except (apsw.Error, OSError) as error:
+            raise self._no_backup(target, error) from error
 
     def _no_backup(self, target: Path, error: Exception) -> EngineError:
         return EngineError(
@@ -244,8 +259,8 @@ class SQLiteEngine:
                 f"the transaction on {self._path} was undone by an earlier failure; start again"
             )
 
-    def _select(self, sql: str, value: str | Id) -> list[Id]:
-        return [found for (found,) in self._ask(rows, sql, value)]
+    def _select(self, sql: str, *values: str | Id) -> list[Id]:
+        return [found for (found,) in self._ask(rows, sql, *values)]
 
     def _pages(self, sql: str, *values: str, start: int) -> Iterator[tuple[Any, ...]]:
         """The rows of a query, page by page, each going on from the last first column."""

@@ -1,8 +1,8 @@
 """The file of a SQLite store: making it, recognising it, opening it, naming what is wrong with it.
 
 The format of the file is told by its `application_id` and `user_version`, which SQLite keeps in the
-header. They are looked at through SQLite and never by opening the file beside it, because closing
-any descriptor of a file drops the locks that the process holds on it.
+header. That is read through SQLite's file layer and never by opening the file beside it, because
+closing any descriptor of a file drops the locks that the process holds on it.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -31,7 +31,8 @@ from mnemosyne.errors import (
 
 __all__ = ["StoreFile"]
 
-APPLICATION = int.from_bytes(b"Mnem", "big")
+APPLICATION = b"Mnem"
+HEADER_BYTES = 100
 FORMAT = 1
 PAGE_BYTES = 2048
 CACHE_KIB = 8192
@@ -175,7 +176,7 @@ class StoreFile:
         connection.execute("BEGIN EXCLUSIVE")
         try:
             if not rows(connection, "SELECT 1 FROM sqlite_schema LIMIT 1"):
-                connection.pragma("application_id", APPLICATION)
+                connection.pragma("application_id", int.from_bytes(APPLICATION, "big"))
                 connection.pragma("user_version", FORMAT)
                 connection.execute(SCHEMA)
             connection.execute("COMMIT")
@@ -194,23 +195,19 @@ class StoreFile:
 
     def _refuse_foreign_files(self) -> None:
         """Look at the header without locking, recovering or changing anything."""
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        connection = apsw.Connection(f"{self._file_uri()}?immutable=1", flags=flags)
+        file = apsw.VFSFile(
+            "", self.path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
+        )
         try:
-            application = connection.pragma("application_id")
-            version = connection.pragma("user_version")
-        except apsw.NotADBError:
+            header = file.xRead(min(file.xFileSize(), HEADER_BYTES), 0)
+        finally:
+            file.xClose()
+        version = int.from_bytes(header[60:64], "big")
+        if not header.startswith(b"SQLite format 3\0") or header[68:72] != APPLICATION:
             raise EngineError(
                 f"{self.path} is no Mnemosyne store; name another file (this one is unchanged)"
-            ) from None
-        finally:
-            connection.close()
-        if application != APPLICATION:
-            raise EngineError(
-                f"{self.path} is a SQLite database of another program; "
-                "name another file (this one is unchanged)"
             )
-        if not isinstance(version, int) or version > FORMAT or version < 1:
+        if version != FORMAT:
             raise FormatVersionError(
                 f"{self.url} has format {version}, and this version of Mnemosyne knows "
                 f"{FORMAT}: upgrade Mnemosyne"

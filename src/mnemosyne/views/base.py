@@ -26,7 +26,7 @@ Changes: TypeAlias = Sequence[tuple[str, Id | None, Id | None]]
 class View(Protocol):
     """What one kind of view holds of one root. Immutable, and safe to share between threads."""
 
-    def parts(self) -> Mapping[int, int]:
+    def sizes(self) -> Mapping[int, int]:
         """The memory that the view holds on to: bytes by the identity of the object in question.
 
         What several views share shows under the same identity in each, and counts once.
@@ -34,6 +34,7 @@ class View(Protocol):
         ...
 
 
+A = TypeVar("A")
 V = TypeVar("V", bound=View)
 
 
@@ -68,9 +69,6 @@ class _Cached:
 
 
 _Slot: TypeAlias = tuple[Kind[Any], Id]
-
-
-A = TypeVar("A")
 K = TypeVar("K", bound=Kind[Any])
 
 
@@ -82,12 +80,12 @@ class ViewCache:
 
     Args:
         blocks: where trees and records are read.
-        budget: how many bytes all views together may hold. The view asked for last is kept even
-            if it alone takes more.
+        budget: how many bytes all views together may hold. The last view asked for of each kind
+            is kept even if that takes more, so that one large memory is not built over and over.
         roots: of how many roots to keep the views of each kind.
     """
 
-    def __init__(self, blocks: Blocks, *, budget: int = 1 << 30, roots: int = 64) -> None:
+    def __init__(self, blocks: Blocks, *, budget: int = 1 << 30, roots: int = 32) -> None:
         self._blocks = blocks
         self._budget = budget
         self._roots = roots
@@ -136,10 +134,10 @@ class ViewCache:
         """How many bytes the views in the cache hold."""
         with self._lock:
             views = [cached.view for cached in self._cached.values()]
-        parts: dict[int, int] = {}
+        sizes: dict[int, int] = {}
         for view in views:
-            parts.update(view.parts())
-        return sum(parts.values())
+            sizes.update(view.sizes())
+        return sum(sizes.values())
 
     def clear(self) -> None:
         """Forget every view, as after records were erased. Who holds one keeps it."""
@@ -152,9 +150,11 @@ class ViewCache:
     def _make(self, kind: Kind[V], root: Id, promise: "Future[View]") -> V:
         slot = (kind, root)
         try:
-            empty = root == tree.EMPTY_ROOT
-            links = frozenset[Id]() if empty else frozenset(self._blocks.node(root).links)
-            view = self._advance(kind, root, links)
+            if root == tree.EMPTY_ROOT:
+                links, view = frozenset[Id](), kind.empty()
+            else:
+                links = frozenset(self._blocks.node(root).links)
+                view = self._advance(kind, root, links)
         except BaseException as error:
             with self._lock:
                 del self._pending[slot]
@@ -203,8 +203,9 @@ class ViewCache:
                 del self._cached[slot]
         while self.nbytes() > self._budget:
             with self._lock:
-                if len(self._cached) <= 1:
+                last = {slot[0]: slot for slot in self._cached}
+                stale = next((slot for slot in self._cached if slot != last[slot[0]]), None)
+                if stale is None:
                     return
-                stale = next(iter(self._cached))
                 del self._cached[stale]
             stale[0].trim()

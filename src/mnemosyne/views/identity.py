@@ -55,7 +55,7 @@ class IdentityView:
         """How many ids there are."""
         return self._size
 
-    def parts(self) -> Mapping[int, int]:
+    def sizes(self) -> Mapping[int, int]:
         """An estimate: the tables by their size, the ids and keys in them by an average."""
         return {
             id(table): getsizeof(table) + _ENTRY_BYTES * len(table)

@@ -161,7 +161,7 @@ class ScopesView:
         rows = np.flatnonzero(self.with_any(categories).chosen[start:stop]) + start
         return [self.keys[row] for row in rows.tolist()]
 
-    def parts(self) -> Mapping[int, int]:
+    def sizes(self) -> Mapping[int, int]:
         """The columns and the list of keys; the keys themselves are shared far and wide."""
         columns = (self._scopes, self._sets, self._created)
         sizes = {id(column): column.nbytes for column in columns}

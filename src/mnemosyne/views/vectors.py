@@ -111,7 +111,7 @@ class VectorView:
         hits = [hit for hit in scored if min_score is None or hit[1] >= min_score]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit]
 
-    def parts(self) -> Mapping[int, int]:
+    def sizes(self) -> Mapping[int, int]:
         """The row numbers, the list of keys without the keys themselves, and the shared stores."""
         sizes: dict[int, int] = {}
         for part in self.by_dimension.values():
@@ -186,6 +186,8 @@ class VectorKind:
                 claims[store.dimension] = claim
                 places |= {each: (store.dimension, row) for each, row in found.items()}
                 missing -= found.keys()
+        if not missing:
+            return
         read: dict[int, list[tuple[Id, Vector]]] = {}
         for block, data in blocks.read(missing).items():
             values = decode_vector(block, data)

@@ -166,6 +166,7 @@ class MnemosyneStorageBackend:
             NotFoundError: no commit has had the record.
         """
         newest, *earlier = self.history(record_id)
+        newest = self.repository.blame(newest.key, newest.commit.id)
         record = newest.record
         if record is None or record.provenance.source:
             return newest

@@ -86,9 +86,13 @@ def listen() -> None:
         ImportError: crewai is missing, or has other events than expected.
     """
     events = import_module("crewai.events")
-    bus = events.crewai_event_bus
-    for event in (events.AgentExecutionStartedEvent, events.LiteAgentExecutionStartedEvent):
-        bus.register_handler(event, _seen.add)
+    try:
+        kinds = (events.AgentExecutionStartedEvent, events.LiteAgentExecutionStartedEvent)
+        register = events.crewai_event_bus.register_handler
+    except AttributeError as error:
+        raise ImportError(f"this crewai has no such events: {error}") from error
+    for kind in kinds:
+        register(kind, _seen.add)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,9 +114,6 @@ class _SeenAgents:
         self._limit = limit
         self._facts: OrderedDict[str, _Facts] = OrderedDict()
         self._lock = Lock()
-
-    def __len__(self) -> int:
-        return len(self._facts)
 
     def add(self, source: Any, event: Any) -> None:
         with self._lock:

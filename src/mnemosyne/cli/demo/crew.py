@@ -15,7 +15,7 @@ from mnemosyne.cli.demo.embedder import embed
 __all__ = ["Answer", "SupportDesk"]
 
 _HANDBOOK = "The handbook says: Enterprise within 4 hours, Team within 1 day, Free within 5 days."
-# For the hashing embedder: above it are sentences about one customer's plan.
+# With the hashing embedder, any two sentences about a customer's plan are nearer than this.
 _SIMILAR = 0.55
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 from rich.console import Console
 from rich.padding import Padding
-from rich.table import Table
 from rich.text import Text
 
 __all__ = ["ConsoleNarrator"]
@@ -29,7 +28,7 @@ class ConsoleNarrator:
             title: its title.
         """
         self._console.print()
-        self._console.print(Text(title, style="bold cyan"))
+        self._console.print(Text(title, style="bold cyan"), soft_wrap=True)
 
     def line(self, text: str) -> None:
         """Tell one thing.
@@ -55,10 +54,12 @@ class ConsoleNarrator:
         Args:
             facts: each fact by its name.
         """
-        self._pairs(facts, "cyan")
+        width = max(map(len, facts), default=0)
+        for name, value in facts.items():
+            self._print(Text.assemble((name.ljust(width), "cyan"), "  ", value))
 
     def commands(self, commands: Mapping[str, str]) -> None:
-        """Offer commands to type, each on lines of its own so that it can be copied.
+        """Offer commands to type, each whole on a line so that it can be copied.
 
         Args:
             commands: what each shows, by command.
@@ -67,13 +68,9 @@ class ConsoleNarrator:
             self._print(Text(f"# {purpose}", style="dim"))
             self._console.print(Text(f"  {command}", style="green"), soft_wrap=True)
 
-    def _pairs(self, pairs: Mapping[str, str], style: str) -> None:
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style=style, no_wrap=True)
-        table.add_column(overflow="fold")
-        for name, value in pairs.items():
-            table.add_row(name, value)
-        self._print(table)
-
-    def _print(self, what: Text | Table) -> None:
-        self._console.print(Padding(what, _INDENT))
+    def _print(self, text: Text) -> None:
+        """Print indented: wrapped on a terminal, a line as it is when piped."""
+        if self._console.is_terminal:
+            self._console.print(Padding(text, _INDENT))
+        else:
+            self._console.print(Text.assemble("  ", text), soft_wrap=True)

@@ -30,11 +30,11 @@ class Narrator(Protocol):
     """Where the story is told."""
 
     def chapter(self, title: str) -> None:
-        """Begin a chapter."""
+        """Begin a chapter with this title."""
         ...
 
     def line(self, text: str) -> None:
-        """Tell one thing."""
+        """Tell one thing, in a sentence or a line."""
         ...
 
     def exchange(self, question: str, answer: str) -> None:
@@ -42,11 +42,11 @@ class Narrator(Protocol):
         ...
 
     def facts(self, facts: Mapping[str, str]) -> None:
-        """Show named facts."""
+        """Show facts by name."""
         ...
 
     def commands(self, commands: Mapping[str, str]) -> None:
-        """Offer commands, each with what it shows."""
+        """Offer commands to type, mapped to what each shows."""
         ...
 
 
@@ -100,11 +100,11 @@ def tell(path: Path, narrator: Narrator) -> Story:
     try:
         right, learned = _first_run(backend, desk, narrator)
         wrong, poisoned = _second_run(backend, desk, narrator)
-        wrong_blame = _why(backend, wrong, narrator)
+        narrator.chapter("Why does the crew believe that?")
+        wrong_blame = _show_blame(backend, wrong, narrator)
         undone = _undo(backend, poisoned, narrator)
         healed = _ask(desk, narrator)
-        healed_blame = _blame(backend, healed)
-        _show_blame(healed_blame, narrator)
+        healed_blame = _show_blame(backend, healed, narrator)
         then, before = _look_back(backend, poisoned, learned, narrator)
     finally:
         desk.close()
@@ -136,19 +136,12 @@ def _second_run(
     return _ask(desk, narrator), backend.repository.resolve("main")
 
 
-def _why(backend: MnemosyneStorageBackend, answer: Answer, narrator: Narrator) -> Blame:
-    narrator.chapter("Why does the crew believe that?")
-    blame = _blame(backend, answer)
-    _show_blame(blame, narrator)
-    return blame
-
-
 def _undo(backend: MnemosyneStorageBackend, poisoned: Commit, narrator: Narrator) -> Commit:
     narrator.chapter("Take back what that run wrote")
-    undone = backend.repository.undo(
-        run=poisoned.trailers["Run-Id"], author="support-lead", message="note 118 was misread"
-    )
-    narrator.line(_summary(undone))
+    run = poisoned.trailers["Run-Id"]
+    undone = backend.repository.undo(run=run, author="support-lead", message="note 118 was misread")
+    narrator.line(f"undo run {run}")
+    narrator.line(f"commit {_summary(undone)}")
     return undone
 
 
@@ -181,23 +174,14 @@ def _ask(desk: SupportDesk, narrator: Narrator) -> Answer:
     return answer
 
 
-def _blame(backend: MnemosyneStorageBackend, answer: Answer) -> Blame:
+def _show_blame(backend: MnemosyneStorageBackend, answer: Answer, narrator: Narrator) -> Blame:
     if answer.evidence is None:
         raise RuntimeError(f"no memory supports the answer {answer.text!r}")
-    return backend.why(answer.evidence.id)
-
-
-def _show_blame(blame: Blame, narrator: Narrator) -> None:
-    record = blame.record
-    provenance = record.provenance.known() if record is not None else {}
-    narrator.facts(
-        {
-            "key": blame.key,
-            "commit": _summary(blame.commit),
-            **{name: str(provenance[name]) for name in ("agent", "task", "source", "run")
-               if name in provenance},
-        }
-    )  # fmt: skip
+    blame = backend.why(answer.evidence.id)
+    known = blame.record.provenance.known() if blame.record is not None else {}
+    told = {name: str(known[name]) for name in ("agent", "task", "source", "run") if name in known}
+    narrator.facts({"key": blame.key, "commit": _summary(blame.commit), **told})
+    return blame
 
 
 def _show_commits(

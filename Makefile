@@ -1,0 +1,46 @@
+# Every target sets up what it needs: a pinned uv in .tools, and one environment for each framework.
+UV_VERSION := 0.13.9
+UV := .tools/bin/uv
+CORE := UV_PROJECT_ENVIRONMENT=.venv $(UV) run --locked
+CREWAI := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai
+BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
+
+.PHONY: demo test test-core test-crewai lint bench conformance format soak clean
+
+demo: $(UV)
+	$(CREWAI) mnem demo
+
+test: lint test-core test-crewai
+
+test-core: $(UV)
+	$(CORE) pytest --ignore=tests/adapters
+
+test-crewai: $(UV)
+	$(CREWAI) pytest tests/adapters tests/test_readme.py tests/test_benchmarks.py
+
+lint: $(UV)
+	$(CREWAI) ruff format --check .
+	$(CREWAI) ruff check .
+	$(CREWAI) basedpyright
+	$(CREWAI) lint-imports
+
+soak: $(UV)
+	$(CORE) pytest --ignore=tests/adapters -m soak
+
+format: $(UV)
+	$(CORE) ruff format .
+	$(CORE) ruff check --fix .
+
+bench: $(UV)
+	$(BENCH) python -m benchmarks run --out docs/benchmarks/results.json
+	$(BENCH) python -m benchmarks report docs/benchmarks/results.json
+
+conformance: $(UV)
+	$(CREWAI) python -m mnemosyne.testing.crewai docs/crewai-conformance.md
+
+$(UV):
+	python3 -m venv .tools
+	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
+
+clean:
+	rm -rf .tools .venv .venv-crewai .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,84 @@
+"""How a failure is shown, and the exit code that it gives."""
+
+import os
+import sys
+
+import click
+
+from mnemosyne.cli.as_json import conflict_json
+from mnemosyne.cli.output import dumps, paint, printable
+from mnemosyne.errors import ConflictError, MnemosyneError
+
+__all__ = ["EXIT_CODES", "INTERRUPTED", "exit_code", "show_failure"]
+
+EXIT_CODES = {
+    0: "done",
+    1: "another error, or a question answered with no",
+    2: "the command line is wrong, or does not say which store",
+    3: "not found, or erased",
+    4: "conflict; nothing was written",
+    5: "a value, key or revision is not valid",
+    6: "the store is damaged",
+    7: "the store is read-only",
+    8: "the store is busy; try again",
+    9: "the disk, server or network failed",
+    10: "the store needs a newer version of mnem",
+    11: "exists already",
+    130: "interrupted",
+}
+INTERRUPTED = 130
+
+_OTHER, _USAGE = 1, 2
+_OF_KIND = {
+    "error": _OTHER,
+    "not-found": 3,
+    "erased": 3,
+    "conflict": 4,
+    "ref-conflict": 4,
+    "validation": 5,
+    "dimension": 5,
+    "invalid-revision": 5,
+    "corrupt": 6,
+    "read-only": 7,
+    "busy": 8,
+    "engine": 9,
+    "format-version": 10,
+    "already-exists": 11,
+}
+
+
+def exit_code(error: Exception) -> int:
+    """The exit code for an error."""
+    if isinstance(error, MnemosyneError):
+        return _OF_KIND.get(error.kind, _OTHER)
+    return error.exit_code if isinstance(error, click.ClickException) else _OTHER
+
+
+def show_failure(error: Exception, *, as_json: bool) -> None:
+    """Print an error, on stderr: one line and its notes, or a JSON object.
+
+    Args:
+        error: what went wrong.
+        as_json: whether to print JSON.
+    """
+    if as_json:
+        print(dumps({"error": _failure_json(error)}), file=sys.stderr)
+    elif isinstance(error, click.UsageError):
+        error.show()
+    else:
+        color = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        print(paint("Error:", "bad", color=color), printable(_message(error)), file=sys.stderr)
+        for note in getattr(error, "__notes__", ()):
+            print(printable(note), file=sys.stderr)
+
+
+def _failure_json(error: Exception) -> dict[str, object]:
+    kind = "usage" if isinstance(error, click.UsageError) else "error"
+    shown: dict[str, object] = {"kind": getattr(error, "kind", kind), "message": _message(error)}
+    if isinstance(error, ConflictError):
+        shown["conflicts"] = [conflict_json(conflict) for conflict in error.conflicts]
+    return shown
+
+
+def _message(error: Exception) -> str:
+    return error.format_message() if isinstance(error, click.ClickException) else str(error)

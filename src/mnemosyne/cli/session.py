@@ -1,0 +1,66 @@
+"""One run of `mnem`: which store and branch it is about, and how it prints."""
+
+import os
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import click
+
+import mnemosyne
+from mnemosyne.cli.output import Output
+from mnemosyne.cli.store import find_store
+from mnemosyne.errors import ValidationError
+from mnemosyne.refs import DEFAULT_BRANCH
+from mnemosyne.repository import Repository
+
+__all__ = ["Session"]
+
+
+@dataclass
+class Session:
+    """What the global options say.
+
+    Attributes:
+        url: the store that was named, None if none was.
+        branch: the branch to look at or to change.
+        as_json: whether to print JSON.
+    """
+
+    url: str | None = None
+    branch: str = DEFAULT_BRANCH
+    as_json: bool = False
+
+    @cached_property
+    def output(self) -> Output:
+        """Where results go."""
+        return Output(as_json=self.as_json, color=not os.environ.get("NO_COLOR"))
+
+    def open(self, *, author: str | None = None) -> Repository:
+        """Open the store until the command ends, for reading unless there is an author.
+
+        Args:
+            author: who writes.
+
+        Raises:
+            NotFoundError: there is no store.
+            UsageError: there are several, and none was named.
+            ValidationError: the store would be a new and empty one in memory.
+            MnemosyneError: it cannot be opened.
+        """
+        url = self.url or find_store(Path.cwd(), os.environ)
+        if url.startswith("memory:"):
+            raise ValidationError(f"{url} would be new and empty each time; name a file instead")
+        repository = mnemosyne.open(url, read_only=author is None, author=author or "")
+        return click.get_current_context().with_resource(repository)
+
+    def author(self, given: str | None) -> str:
+        """Who writes: as given, else `MNEMOSYNE_AUTHOR`, else the user of this process."""
+        if author := given or os.environ.get("MNEMOSYNE_AUTHOR"):
+            return author
+        from getpass import getuser
+
+        try:
+            return getuser()
+        except (OSError, KeyError):  # a user without a name, as in some containers
+            return f"user {os.getuid()}"

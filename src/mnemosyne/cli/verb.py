@@ -1,0 +1,72 @@
+"""What all verbs share: the options that may stand before or after the verb."""
+
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import mnemosyne
+from mnemosyne.cli.session import Session
+
+__all__ = ["Verb", "pass_session", "shared_options"]
+
+pass_session = click.make_pass_decorator(Session)
+"""Decorator that hands the session to a verb as its first argument."""
+
+
+class Verb(click.Command):
+    """A command that also takes the options of the group."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params.extend(shared_options())
+
+
+def shared_options() -> list[click.Parameter]:
+    """The options of the group and of every verb; a later one has the last word."""
+    return [
+        click.Option(
+            ["-s", "--store"],
+            metavar="URL",
+            expose_value=False,
+            callback=_into_session("url"),
+            help="The store: a path, or sqlite:///path.",
+        ),
+        click.Option(
+            ["-b", "--branch"],
+            metavar="BRANCH",
+            expose_value=False,
+            callback=_into_session("branch"),
+            help="The branch to look at or to change; main if not given.",
+        ),
+        click.Option(
+            ["--json", "as_json"],
+            is_flag=True,
+            default=None,
+            expose_value=False,
+            callback=_into_session("as_json"),
+            help="Print JSON: one object, or one a line.",
+        ),
+        click.Option(
+            ["--version"],
+            is_flag=True,
+            is_eager=True,
+            expose_value=False,
+            callback=_show_version,
+            help="Show the version and exit.",
+        ),
+    ]
+
+
+def _into_session(name: str) -> Callable[[click.Context, click.Parameter, Any], None]:
+    def remember(ctx: click.Context, _: click.Parameter, value: Any) -> None:
+        if value is not None:
+            setattr(ctx.ensure_object(Session), name, value)
+
+    return remember
+
+
+def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        click.echo(f"mnem {mnemosyne.__version__}")
+        ctx.exit()

@@ -1,0 +1,122 @@
+"""Engines that fail or dawdle on purpose."""
+
+from itertools import islice
+
+import pytest
+
+from mnemosyne.engine import open_engine
+from mnemosyne.engine.base import (
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasHistoryIndex,
+    HasReflog,
+    RefUpdate,
+    Snapshots,
+)
+from mnemosyne.errors import EngineError, RefConflictError
+from mnemosyne.objects import object_id
+from mnemosyne.testing import FaultyEngine, SlowEngine, random_faults
+
+DATA = b"data"
+BLOCK = object_id(DATA)
+UPDATE = RefUpdate("r", None, BLOCK)
+
+
+class Plain:
+    """An engine without any capability."""
+
+    url = "plain://"
+    read_only = False
+
+    def __init__(self):
+        self._memory = open_engine("memory://")
+        self.read = self._memory.read
+        self.ref = self._memory.ref
+        self.refs = self._memory.refs
+        self.write = self._memory.write
+
+    def close(self):
+        pass
+
+
+CAPABILITIES = [Exclusive, HasReflog, HasHistoryIndex, Enumerates, Snapshots]
+
+
+@pytest.mark.parametrize("wrap", [FaultyEngine, lambda engine: SlowEngine(engine, 0)])
+def test_a_wrapper_has_the_capabilities_of_what_it_wraps(tmp_path, wrap):
+    stores = [open_engine("memory://"), open_engine(tmp_path / "x", create=True), Plain()]
+    had = [[isinstance(wrap(store), can) for can in CAPABILITIES] for store in stores]
+    assert had == [[True] * 4 + [False], [True] * 5, [False] * 5]
+
+
+def test_a_fault_before_means_that_nothing_happened():
+    engine = FaultyEngine(open_engine("memory://"), ["before"])
+    with pytest.raises(EngineError, match="before"):
+        engine.write({BLOCK: DATA}, UPDATE)
+    assert engine.ref("r") is None
+    assert dict(engine.read([BLOCK])) == {}
+    engine.write({BLOCK: DATA}, UPDATE)
+    assert engine.ref("r") == BLOCK
+
+
+def test_a_fault_after_means_that_it_landed():
+    engine = FaultyEngine(open_engine("memory://"), ["after"])
+    with pytest.raises(EngineError, match="after"):
+        engine.write({BLOCK: DATA}, UPDATE)
+    assert engine.ref("r") == BLOCK
+    assert dict(engine.read([BLOCK])) == {BLOCK: DATA}
+    with pytest.raises(RefConflictError):
+        engine.write({BLOCK: DATA}, UPDATE)
+
+
+def test_a_schedule_counts_only_the_chosen_calls():
+    engine = FaultyEngine(
+        open_engine("memory://"), [None, "before", "after"], calls=("read", "ref")
+    )
+    engine.write({BLOCK: DATA}, UPDATE)
+    assert dict(engine.read([BLOCK])) == {BLOCK: DATA}
+    with pytest.raises(EngineError):
+        engine.ref("r")
+    with pytest.raises(EngineError):
+        engine.read([BLOCK])
+    assert engine.ref("r") == BLOCK
+    assert engine.failed == [("ref", "before"), ("read", "after")]
+    engine.schedule("before")
+    with pytest.raises(EngineError):
+        engine.ref("r")
+
+
+def test_random_faults_are_the_same_for_the_same_seed():
+    first, again, other = (list(islice(random_faults(seed, 0.5), 200)) for seed in (1, 1, 2))
+    assert first == again != other
+    assert set(first) == {None, "before", "after"}
+    assert set(islice(random_faults(1, 0), 100)) == {None}
+    assert None not in set(islice(random_faults(1, 1), 100))
+
+
+def test_a_writer_that_finds_out_what_happened_loses_nothing():
+    store = open_engine("memory://")
+    engine = FaultyEngine(store, random_faults(7, 0.6))
+    head = None
+    for number in range(200):
+        data = b"%d" % number
+        block = object_id(data)
+        while store.ref("r") != block:
+            try:
+                engine.write({block: data}, RefUpdate("r", head, block))
+            except EngineError:
+                assert store.ref("r") in (head, block)
+        head = block
+    assert len(list(store.reflog("r"))) == 200
+    assert len(engine.failed) > 100
+
+
+def test_a_slow_engine_adds_its_delay_to_each_call(monkeypatch):
+    waited = []
+    monkeypatch.setattr("mnemosyne.testing.faults.time.sleep", waited.append)
+    engine: Engine = SlowEngine(open_engine("memory://"), 0.25)
+    engine.write({BLOCK: DATA}, UPDATE)
+    assert engine.ref("r") == BLOCK
+    assert [entry.name for entry in engine.reflog("r")] == ["r"]
+    assert waited == [0.25] * 3

@@ -1,0 +1,45 @@
+"""What child processes of the tests do to a store: `python store_child.py ACTION PATH NAME N`."""
+
+import sys
+
+import mnemosyne
+from mnemosyne import Provenance
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)
+
+
+def save(path: str, name: str, count: int) -> None:
+    """Put records of its own and count up a shared one, telling the commit of each."""
+    repo = mnemosyne.open(path, author=name)
+    say("ready")
+    sys.stdin.readline()
+    for i in range(count):
+
+        def write(tx: mnemosyne.Transaction, i: int = i) -> None:
+            tx.put(f"{name}/{i}", i, embedding=[1.0, i], provenance=Provenance(agent=name))
+            tx.put("total", tx["total"].content + 1)
+
+        say(f"{name}/{i}", repo.transact(write, message=f"{name} {i}").id)
+
+
+def read(path: str, name: str, count: int) -> None:
+    """Read and search until told to stop; every answer is consistent in itself."""
+    repo = mnemosyne.open(path, author=name)
+    say("ready")
+    sys.stdin.readline()
+    seen = 0
+    for _ in range(count):
+        now = repo.at()
+        total = now["total"].content
+        assert total >= seen
+        assert len(now) == total + 1
+        assert len(now.search([1.0, 0.0], limit=len(now))) == total
+        seen = total
+    say("read", seen)
+
+
+if __name__ == "__main__":
+    action, path, name, count = sys.argv[1:]
+    {"save": save, "read": read}[action](path, name, int(count))
