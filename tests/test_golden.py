@@ -1,4 +1,4 @@
-"""The golden vectors of `docs/format`, against the library and against a second reading of the text.
+"""The golden vectors of `docs/format`, against the library and a second reading of the text.
 
 A vector never changes: bytes that some store already holds depend on it.
 """
@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-import reference_format as reference
 
+import reference_format as reference
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
 from mnemosyne.chunks import LONGEST, SHORTEST
@@ -92,16 +92,12 @@ def test_records(case):
     record = stored(case["record"])
     assert encode_record(record, bytes.fromhex(case["salt"])) == data
     assert object_id(data) == block
-    assert repr(decode_record(block, data)) == repr(record)
+    assert decode_record(block, data) == record
+    assert encode_record(decode_record(block, data), bytes.fromhex(case["salt"])) == data
     assert object_kind(block, data) == check_block(block, data) == "record"
     fields = reference.record(case["record"], case["salt"])
     assert reference.encode(fields) == data
-    assert repr(sorted(reference.decode(data).items())) == repr(_ordered(fields))
-
-
-def _ordered(value):
-    """The fields in the order in which canonical maps give them."""
-    return sorted(reference.decode(reference.encode(value)).items())
+    assert reference.decode(data) == fields
 
 
 @each("nodes")
@@ -155,21 +151,13 @@ def test_trees(case):
     assert sorted(records) == case["keys"]
     edit = tree.build(records)
     assert text_id(edit.root) == case["root"]
-    assert sizes(edit.nodes, edit.root) == case["sizes"]
-    assert {check_block(*each) for each in edit.blocks.items()} == {"node"}
+    made = {tree.EMPTY_ROOT: tree.EMPTY_BLOCK} if not records else edit.blocks
+    assert {check_block(*each) for each in made.items()} == {"node"}
     levels = reference.tree(records)
     blocks = [reference.encode(node) for nodes in levels for node in nodes]
-    assert {reference.cid(data): data for data in blocks} == edit.blocks
+    assert {reference.cid(data): data for data in blocks} == made
     assert reference.text(reference.cid(blocks[-1])) == case["root"]
     assert [[len(node["keys"]) for node in nodes] for nodes in levels] == case["sizes"]
-
-
-def sizes(nodes, root) -> list[list[int]]:
-    """How many entries the nodes of each level have, leaves first."""
-    levels = [[nodes[root]]]
-    while levels[-1][0].level:
-        levels.append([nodes[link] for node in levels[-1] for link in node.links])
-    return [[len(node.keys) for node in level] for level in reversed(levels)]
 
 
 def test_trees_cover_the_rule():

@@ -58,7 +58,9 @@ class Model(RuleBasedStateMachine):
                 elif key in state:
                     tx.delete(key)
                     del state[key]
-        changed = {k for k in edits if repr(state.get(k)) != repr(self.branches[branch].state.get(k))}
+        changed = {
+            k for k in edits if repr(state.get(k)) != repr(self.branches[branch].state.get(k))
+        }
         assert (tx.result.id != self.branches[branch].commits[-1][0]) == bool(changed)
         for key in changed & state.keys():
             self.writers[branch][key] = tx.result.id

@@ -1,8 +1,8 @@
 """Revisions: every form of naming a commit."""
 
 import pytest
-from conftest import Clock
 
+from conftest import Clock
 from mnemosyne import InvalidRevisionError, NotFoundError, Repository
 from mnemosyne.revision import short_id
 

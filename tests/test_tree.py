@@ -348,6 +348,23 @@ def test_prefixes_at_the_edges_of_the_code_points(prefix):
     assert [key for key, _, _ in changed] == expected
 
 
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("prefix", ["", "k/", "k/1", "k/012", "k/0123", "none", "z"])
+def test_a_scan_stays_within_its_prefix_and_start(prefix, reverse):
+    records = {f"k/{index:04}": record(index) for index in range(0, 2000, 3)}
+    forest = Forest()
+    root = forest.build(records)
+    under = sorted(
+        (item for item in records.items() if item[0].startswith(prefix)), reverse=reverse
+    )
+    assert tree.count(forest.lookup, root, prefix) == len(under)
+    assert list(tree.scan(forest.lookup, root, prefix, reverse=reverse)) == under
+    for start in ["", "a", "k/", "k/0123", "k/0124", "k/0129", "k/1000", "k/1998", "k/2", "zz"]:
+        expected = [item for item in under if (item[0] <= start if reverse else item[0] >= start)]
+        found = tree.scan(forest.lookup, root, prefix, start=start, reverse=reverse)
+        assert list(found) == expected
+
+
 def test_children_stand_for_their_subtrees():
     keys = ["a", "a-b", "a/1", "a/2/x", "b/1", "c", "c/", "/d/1"]
     forest = Forest()

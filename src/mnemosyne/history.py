@@ -149,7 +149,7 @@ def undo(
 
 def _taken_back(
     blocks: Blocks, key: str, current: Id | None, changes: list[tuple[Id | None, Id | None]]
-) -> Id | None | Conflict:
+) -> Id | Conflict | None:
     """What a key holds once changes to it, newest first, are taken back."""
     value, has = current, _record(blocks, key, current)
     for before, after in changes:

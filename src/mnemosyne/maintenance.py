@@ -19,6 +19,7 @@ from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit
 from mnemosyne.objects import (
     Id,
+    Node,
     decode_commit,
     decode_node,
     decode_record,
@@ -26,7 +27,7 @@ from mnemosyne.objects import (
     parse_id,
     text_id,
 )
-from mnemosyne.refs import BRANCH, TAG, ref_names
+from mnemosyne.refs import BRANCH, ROOT_COMMIT, TAG, ref_names
 from mnemosyne.schema import check_block
 
 __all__ = ["Problem", "Stats", "VerifyReport", "backup", "stats", "verify"]
@@ -94,12 +95,23 @@ class Stats:
     bytes: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """What the parent of a node says of it, and the first key, which it does not say."""
+
+    level: int
+    first: str
+    last: str
+    count: int
+
+
 @dataclass(slots=True)
 class _Check:
     blocks: Blocks
     progress: Progress | None
     problems: dict[Id, Problem] = field(default_factory=dict[Id, Problem])
     seen: set[Id] = field(default_factory=set[Id])
+    nodes: dict[Id, "_Span"] = field(default_factory=dict[Id, "_Span"])
 
     def objects(self, ids: list[Id]) -> Iterator[tuple[Id, bytes]]:
         """Read objects not seen yet, noting those that are missing or not what their id says."""
@@ -133,7 +145,8 @@ def verify(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
     """Read everything that branches and tags reach, and whatever else is stored, and check it.
 
     Checked are: every object is there, has the bytes that its id says, is in canonical form and
-    has the form of its kind; times and generations of commits never fall behind their parents'.
+    follows the schema of its kind; tree nodes agree with their children; times and generations of
+    commits never fall behind their parents', and every history begins with the first commit.
 
     Args:
         blocks: the objects.
@@ -165,6 +178,9 @@ def _decoded(check: _Check, decode: Callable[[Id, bytes], T], block: Id, data: b
 
 
 def _check_order(check: _Check, commit: Commit, commits: dict[str, Commit]) -> None:
+    if not commit.parents and commit.id != ROOT_COMMIT.id:
+        message = f"commit {commit.id} has no parents and is not the first commit of all"
+        check.note(parse_id(commit.id), CorruptObjectError(message))
     parents = [commits[parent] for parent in commit.parents if parent in commits]
     if len(parents) < len(commit.parents):
         return
@@ -174,20 +190,47 @@ def _check_order(check: _Check, commit: Commit, commits: dict[str, Commit]) -> N
         check.note(parse_id(commit.id), CorruptObjectError(message))
 
 
-def _check_trees(check: _Check, level: list[Id]) -> None:
+def _check_trees(check: _Check, roots: list[Id]) -> None:
     records: list[Id] = []
+    inner: dict[Id, Node] = {}
+    level = roots
     while level:
         below: list[Id] = []
-        for each in check.objects(level):
-            if node := _decoded(check, decode_node, *each):
-                (below if node.level else records).extend(node.links)
+        for block, data in check.objects(level):
+            node = _decoded(check, decode_node, block, data)
+            if node is None:
+                continue
+            if node.keys:
+                check.nodes[block] = _Span(node.level, node.keys[0], node.keys[-1], node.count)
+            if node.level:
+                inner[block] = node
+            (below if node.level else records).extend(node.links)
         level = below
+    _check_nodes(check, inner, roots)
     vectors: list[Id] = []
     for each in check.objects(records):
         if record := _decoded(check, decode_record, *each):
             vectors.extend(record.vectors.values())
     for each in check.objects(vectors):
         _decoded(check, decode_vector, *each)
+
+
+def _check_nodes(check: _Check, inner: dict[Id, Node], roots: list[Id]) -> None:
+    """Compare what inner nodes say of their children with the children."""
+    for root in roots:
+        if root in inner and len(inner[root].links) == 1:
+            message = f"node {text_id(root)} is a root with one child"
+            check.note(root, CorruptObjectError(message))
+    for block, node in inner.items():
+        before = ""
+        for key, link, count in zip(node.keys, node.links, node.counts, strict=True):
+            child = check.nodes.get(link)
+            if child and (
+                child != _Span(node.level - 1, child.first, key, count) or child.first <= before
+            ):
+                message = f"node {text_id(block)} does not agree with its child {text_id(link)}"
+                check.note(block, CorruptObjectError(message))
+            before = key
 
 
 def stats(blocks: Blocks) -> Stats:

@@ -62,11 +62,15 @@ class Provenance:
 
     def known(self) -> dict[str, Any]:
         """The fields that are known, by name."""
-        pairs = ((f.name, getattr(self, f.name)) for f in fields(self))
-        return {name: value for name, value in pairs if value is not None and value != ()}
+        known: dict[str, Any] = {}
+        for name in _PROVENANCE_FIELDS:
+            value = getattr(self, name)
+            if value is not None and value != ():
+                known[name] = value
+        return known
 
-    def __bool__(self) -> bool:
-        return bool(self.known())
+
+_PROVENANCE_FIELDS = tuple(each.name for each in fields(Provenance))
 
 
 class Vectors(Mapping[str, "Vector"]):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks, as_record
@@ -44,7 +44,13 @@ from mnemosyne.objects import (
     vector_of_floats,
 )
 from mnemosyne.refs import branch_head, branch_ref
-from mnemosyne.validation import check_content, check_key, check_provenance, check_text
+from mnemosyne.validation import (
+    check_content,
+    check_integer,
+    check_key,
+    check_provenance,
+    check_text,
+)
 
 if TYPE_CHECKING:
     from mnemosyne.model import Vector
@@ -57,6 +63,7 @@ VectorLike: TypeAlias = "Sequence[float] | Vector | str"
 Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
 """Turns texts into vectors, one each."""
 
+_UNKNOWN = Provenance()
 OPTIMISTIC_ATTEMPTS = 3
 MAX_ATTEMPTS = 100
 
@@ -185,10 +192,10 @@ class Transaction:
         self._write(
             Record(
                 key,
-                check_content(content),
+                check_content(content, f"content of {key!r}"),
                 Vectors(floats, vector_of_floats),
                 None if embedder is None else check_text(embedder, "embedder"),
-                check_provenance(provenance or Provenance()),
+                _UNKNOWN if provenance is None else check_provenance(provenance),
                 _milliseconds(event_time),
                 self.id,
             )
@@ -524,4 +531,4 @@ def _milliseconds(moment: datetime | int | None) -> int | None:
     if isinstance(moment, datetime):
         aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return int(aware.timestamp() * 1000)
-    return None if moment is None else cast("int", check_content(moment, "event_time"))
+    return None if moment is None else check_integer(moment, "event_time")

@@ -5,7 +5,7 @@ Every check returns the value in the form in which it is stored, or raises `Vali
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence, Sized
 from typing import cast
 
 from mnemosyne.errors import ValidationError
@@ -15,6 +15,7 @@ __all__ = [
     "MAX_DEPTH",
     "MAX_KEY_BYTES",
     "check_content",
+    "check_integer",
     "check_key",
     "check_name",
     "check_provenance",
@@ -47,7 +48,7 @@ def check_key(key: object) -> str:
         )
     if found := _CONTROL.search(key):
         raise ValidationError(f"key {_shown(key)} holds the control character {found[0]!r}")
-    return str(key)
+    return str.__str__(key)
 
 
 def check_name(name: str, what: str) -> str:
@@ -85,7 +86,32 @@ def check_text(value: object, where: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise ValidationError(f"{where} holds a lone surrogate: {_shown(value)}") from None
-    return str(value)
+    return str.__str__(value)
+
+
+def check_integer(value: object, where: str) -> int:
+    """Check an integer in -2**63 to 2**63-1.
+
+    Args:
+        value: the integer.
+        where: where it stands, for the message.
+
+    Raises:
+        ValidationError: it is no integer, or outside that range.
+    """
+    if isinstance(value, bool) or not isinstance(value, int):
+        raise ValidationError(f"{where} is an integer, not {type(value).__name__}: {_shown(value)}")
+    if not MIN_INTEGER <= value <= MAX_INTEGER:
+        raise ValidationError(f"{where} is {value}, outside -2**63 to 2**63-1")
+    return int(value)
+
+
+class _MisfitError(Exception):
+    """What cannot be stored, and where in the value: the parts of the path, innermost first."""
+
+    def __init__(self, problem: str) -> None:
+        self.problem = problem
+        self.path: list[str] = []
 
 
 def check_content(value: object, path: str = "content") -> JSON:
@@ -101,7 +127,72 @@ def check_content(value: object, path: str = "content") -> JSON:
     Raises:
         ValidationError: something inside is none of these; the message names its path.
     """
-    return _copy(value, path, 0)
+    try:
+        return _copy(value, 0)
+    except _MisfitError as misfit:
+        place = path + "".join(reversed(misfit.path))
+        raise ValidationError(f"{place} {misfit.problem}") from None
+
+
+def _copy(value: object, depth: int) -> JSON:
+    match value:
+        case str():
+            return _copied_text(value)
+        case None | bool():
+            return value
+        case int():
+            if not MIN_INTEGER <= value <= MAX_INTEGER:
+                raise _MisfitError(f"is {value}, outside -2**63 to 2**63-1")
+            return int(value)
+        case float():
+            if not math.isfinite(value):
+                raise _MisfitError(f"is {value}; only finite numbers can be stored")
+            return float(value) + 0.0
+        case list():
+            return _copied_list(cast("list[object]", value), depth + 1)
+        case Mapping():
+            return _copied_mapping(cast("Mapping[object, object]", value), depth + 1)
+        case _:
+            raise _MisfitError(f"is a {type(value).__name__}, which is no JSON value: {_shown(value)}")
+
+
+def _copied_text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _MisfitError(f"holds a lone surrogate: {_shown(value)}") from None
+    return str(value)
+
+
+def _copied_list(items: list[object], depth: int) -> JSON:
+    _check_depth(depth)
+    copied: list[JSON] = []
+    try:
+        for item in items:
+            copied.append(_copy(item, depth))
+    except _MisfitError as misfit:
+        misfit.path.append(f"[{len(copied)}]")
+        raise
+    return copied
+
+
+def _copied_mapping(pairs: Mapping[object, object], depth: int) -> JSON:
+    _check_depth(depth)
+    copied: dict[str, JSON] = {}
+    for name, item in pairs.items():
+        if not isinstance(name, str):
+            raise _MisfitError(f"has the key {name!r}; keys of JSON objects are strings")
+        try:
+            copied[_copied_text(name)] = _copy(item, depth)
+        except _MisfitError as misfit:
+            misfit.path.append(f".{name}")
+            raise
+    return copied
+
+
+def _check_depth(depth: int) -> None:
+    if depth > MAX_DEPTH:
+        raise _MisfitError(f"lies deeper than {MAX_DEPTH} levels")
 
 
 def check_provenance(provenance: Provenance) -> Provenance:
@@ -115,54 +206,23 @@ def check_provenance(provenance: Provenance) -> Provenance:
     for name, value in known.items():
         where = f"provenance.{name}"
         if name == "derived_from":
-            pairs = cast("list[tuple[object, ...]]", list(value))
-            if any(len(pair) != 2 for pair in pairs):
-                raise ValidationError(f"{where} holds pairs of key and commit id, not {value!r}")
-            known[name] = tuple(
-                (check_key(key), check_text(commit, where)) for key, commit in pairs
-            )
-        elif name == "step" and isinstance(value, int) and not isinstance(value, bool):
-            known[name] = check_content(value, where)
+            known[name] = _sources(value, where)
+        elif name == "step" and isinstance(value, int):
+            known[name] = check_integer(value, where)
         else:
             known[name] = check_text(value, where)
     return Provenance(**known) if known else provenance
 
 
-def _copy(value: object, path: str, depth: int) -> JSON:
-    match value:
-        case None | bool():
-            return value
-        case str():
-            return check_text(value, path)
-        case int():
-            if not MIN_INTEGER <= value <= MAX_INTEGER:
-                raise ValidationError(f"{path} is {value}, outside -2**63 to 2**63-1")
-            return int(value)
-        case float():
-            if not math.isfinite(value):
-                raise ValidationError(f"{path} is {value}; only finite numbers can be stored")
-            return float(value) + 0.0
-        case list() | Mapping():
-            if depth == MAX_DEPTH:
-                raise ValidationError(f"{path} lies deeper than {MAX_DEPTH} levels")
-            if isinstance(value, list):
-                items = cast("list[object]", value)
-                return [_copy(item, f"{path}[{i}]", depth + 1) for i, item in enumerate(items)]
-            pairs = cast("Mapping[object, object]", value)
-            return {
-                _field(name, path): _copy(item, f"{path}.{name}", depth + 1)
-                for name, item in pairs.items()
-            }
-        case _:
-            raise ValidationError(
-                f"{path} is a {type(value).__name__}, which is no JSON value: {_shown(value)}"
-            )
-
-
-def _field(name: object, path: str) -> str:
-    if not isinstance(name, str):
-        raise ValidationError(f"{path} has the key {name!r}; keys of JSON objects are strings")
-    return check_text(name, f"a key of {path}")
+def _sources(value: object, where: str) -> tuple[tuple[str, str], ...]:
+    refused = ValidationError(f"{where} holds pairs of key and commit id, not {_shown(value)}")
+    if not isinstance(value, list | tuple):
+        raise refused
+    pairs = cast("Sequence[object]", value)
+    if not all(isinstance(pair, list | tuple) and len(cast("Sized", pair)) == 2 for pair in pairs):
+        raise refused
+    known = cast("Sequence[tuple[object, object]]", pairs)
+    return tuple((check_key(key), check_text(commit, where)) for key, commit in known)
 
 
 def _shown(value: object, limit: int = 80) -> str:

@@ -43,7 +43,11 @@ class Mnem(click.Group):
             commands = [(verb, self.get_command(ctx, verb)) for verb in verbs]
             with formatter.section(title):
                 formatter.write_dl(
-                    [(verb, command.get_short_help_str(60)) for verb, command in commands if command]
+                    [
+                        (verb, command.get_short_help_str(60))
+                        for verb, command in commands
+                        if command
+                    ]
                 )
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -5,9 +5,7 @@ from typing import Any, NamedTuple, cast
 
 from mnemosyne.model import JSON, Change, Record
 
-__all__ = ["ABSENT", "FieldChange", "field_changes"]
-
-ABSENT = "(absent)"
+__all__ = ["FieldChange", "field_changes"]
 
 
 class FieldChange(NamedTuple):

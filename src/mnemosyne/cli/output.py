@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -137,5 +137,3 @@ class Output:
             table.add_row(*cells)
         console.print(table)
 
-
-Progress: TypeAlias = Callable[[int], object]

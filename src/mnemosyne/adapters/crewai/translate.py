@@ -6,10 +6,8 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
 from mnemosyne.adapters.crewai.keys import key_of, record_id_of, scope_path
-from mnemosyne.errors import ValidationError
 from mnemosyne.model import JSON, Record
 from mnemosyne.objects import vector_floats, vector_of_floats
-from mnemosyne.validation import check_content
 from mnemosyne.views.scopes import Facts
 
 if TYPE_CHECKING:
@@ -34,7 +32,7 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A memory record, copied and checked, ready to be written.
+    """A memory record, copied, ready to be written.
 
     Attributes:
         id: CrewAI's record id.
@@ -52,34 +50,25 @@ class Draft:
 
 
 def draft_of(record: "MemoryRecord") -> Draft:
-    """Copy and check a memory record.
+    """Copy a memory record.
 
     Raises:
-        ValidationError: a field cannot be stored; the message names the record and the field.
+        ValidationError: its embedding is no vector of finite float32 numbers.
     """
-    try:
-        return Draft(
-            record.id,
-            key_of(record.scope, record.id),
-            check_content(
-                {
-                    "content": record.content,
-                    "scope": record.scope,
-                    "categories": list(record.categories),
-                    "metadata": _listed(record.metadata),
-                    "importance": record.importance,
-                    "created_at": naive_utc(record.created_at).isoformat(),
-                    "last_accessed": naive_utc(record.last_accessed).isoformat(),
-                    "source": record.source,
-                    "private": record.private,
-                },
-                "record",
-            ),
-            _embedding(record.embedding),
-            record.source,
-        )
-    except ValidationError as error:
-        raise ValidationError(f"memory record {record.id!r} was not saved: {error}") from error
+    content = {
+        "content": record.content,
+        "scope": record.scope,
+        "categories": list(record.categories),
+        "metadata": _listed(record.metadata),
+        "importance": record.importance,
+        "created_at": naive_utc(record.created_at).isoformat(),
+        "last_accessed": naive_utc(record.last_accessed).isoformat(),
+        "source": record.source,
+        "private": record.private,
+    }
+    key = key_of(record.scope, record.id)
+    embedding = _embedding(record.embedding, f"the embedding of record {record.id!r}")
+    return Draft(record.id, key, cast("JSON", content), embedding, record.source)
 
 
 def record_of(record: Record) -> "MemoryRecord":
@@ -139,10 +128,10 @@ def dimension_mismatch(stored: int, new: int) -> ValueError:
     return EmbeddingDimensionMismatchError(stored, new)
 
 
-def _embedding(values: object) -> "Vector | None":
+def _embedding(values: object, where: str) -> "Vector | None":
     if values is None or not len(cast("list[float]", values)):
         return None
-    return vector_of_floats(vector_floats(values, "its embedding"))
+    return vector_of_floats(vector_floats(values, where))
 
 
 def _listed(value: object) -> object:

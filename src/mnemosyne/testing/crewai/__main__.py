@@ -82,9 +82,11 @@ def run(backend: Candidate, seconds: float) -> tuple[dict[str, Described], dict[
     with tempfile.TemporaryDirectory(prefix="conformance-") as directory:
         file = Path(directory, "test_backend.py")
         file.write_text(TEST_FILE.format(opener=backend.opener), encoding="utf-8")
+        settings = Path(directory, "pytest.ini")
+        settings.write_text("[pytest]\n", encoding="utf-8")
         journal = Journal(Path(directory, "outcomes.jsonl"))
         command = [sys.executable, "-m", "pytest", str(file), "-q", "--tb=no", "--no-summary"]
-        command += ["--rootdir", directory, "-c", "/dev/null", "-p", "no:cacheprovider"]
+        command += ["--rootdir", directory, "-c", str(settings), "-p", "no:cacheprovider"]
         command += ["-W", "ignore", "--basetemp", str(Path(directory, "stores"))]
         command += ["-p", "mnemosyne.testing.crewai.outcomes"]
         command += ["--outcomes", str(Path(directory, "outcomes.jsonl"))]
@@ -103,7 +105,7 @@ def main() -> None:
     """Run the suite on the chosen backends and write the page."""
     parser = argparse.ArgumentParser(prog="python -m mnemosyne.testing.crewai", description=__doc__)
     parser.add_argument("--output", type=Path, default=Path("docs/crewai-conformance.md"))
-    parser.add_argument("--seconds-per-test", type=float, default=120.0)
+    parser.add_argument("--seconds-per-test", type=float, default=180.0)
     parser.add_argument(
         "--backend",
         dest="backends",

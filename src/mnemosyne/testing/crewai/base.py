@@ -66,11 +66,8 @@ def make(record_id: str, embedding: list[float] | None = X, **fields: Any) -> Me
     """
     from crewai.memory.types import MemoryRecord
 
-    return MemoryRecord(
-        id=record_id,
-        embedding=embedding,
-        **{"content": f"content of {record_id}", **fields},
-    )
+    fields.setdefault("content", f"content of {record_id}")
+    return MemoryRecord(id=record_id, embedding=embedding, **fields)
 
 
 def must_get(backend: StorageBackend, record_id: str) -> MemoryRecord:

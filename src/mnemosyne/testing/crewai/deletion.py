@@ -35,7 +35,7 @@ class DeletionContract(BackendContract):
         Reported: https://github.com/crewAIInc/crewAI/issues/7419
         """
         matches = {
-            f"record-{n}": {name for bit, name in enumerate(FILTERS) if n >> bit & 1}
+            f"{n:02}": {name for bit, name in enumerate(FILTERS) if n >> bit & 1}
             for n in range(2 ** len(FILTERS))
         }
         backend.save(

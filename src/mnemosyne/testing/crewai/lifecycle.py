@@ -1,4 +1,4 @@
-"""A backend as an object: opened, closed, copied, serialised, called without a thread of its own."""
+"""A backend as an object: opened, closed, copied, serialised, used from async code."""
 
 from __future__ import annotations
 

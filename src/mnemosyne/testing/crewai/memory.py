@@ -56,7 +56,8 @@ class MemoryContract(BackendContract):
         from crewai.memory.unified_memory import Memory
 
         def memory(**options: Any) -> Memory:
-            return Memory(**{"storage": backend, "embedder": embed, "llm": object(), **options})
+            defaults: dict[str, Any] = {"storage": backend, "embedder": embed, "llm": object()}
+            return Memory(**{**defaults, **options})
 
         return memory
 

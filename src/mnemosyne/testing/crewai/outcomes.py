@@ -9,7 +9,6 @@ from __future__ import annotations
 import faulthandler
 import inspect
 import json
-import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -110,7 +109,7 @@ class OutcomePlugin:
     def pytest_runtest_logstart(self, nodeid: str) -> None:
         """Note the start, and end the process when the test takes too long."""
         self._journal.write("start", test=nodeid)
-        faulthandler.dump_traceback_later(self._timeout, exit=True, file=sys.__stderr__)
+        faulthandler.dump_traceback_later(self._timeout, exit=True, file=2)
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Note the outcome: the first failure of a test's phases, or that of its call."""
@@ -130,6 +129,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     """Start the journal."""
-    journal = Journal(config.getoption("--outcomes"))
-    timeout: float = config.getoption("--seconds-per-test")
-    config.pluginmanager.register(OutcomePlugin(journal, timeout))
+    path: Any = config.getoption("--outcomes")
+    timeout: Any = config.getoption("--seconds-per-test")
+    config.pluginmanager.register(OutcomePlugin(Journal(path), timeout))

@@ -20,7 +20,7 @@ from mnemosyne.testing.crewai.base import load_opener, make
 if TYPE_CHECKING:
     from crewai.memory.storage.backend import StorageBackend
 
-PATIENCE_SECONDS = 60.0
+PATIENCE_SECONDS = 150.0
 
 
 class Peer:

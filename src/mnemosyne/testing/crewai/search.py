@@ -36,7 +36,7 @@ CROWD = 120
 
 def crowd(**fields: Any) -> list[MemoryRecord]:
     """Make many records that are nearer to the query X than any record of interest."""
-    return [make(f"crowd-{n}", [1.0, n * 1e-4, 0.0, 0.0], **fields) for n in range(CROWD)]
+    return [make(f"{n:03}", [1.0, n * 1e-4, 0.0, 0.0], **fields) for n in range(CROWD)]
 
 
 class SearchContract(BackendContract):
@@ -118,8 +118,8 @@ class SearchContract(BackendContract):
         expected = {("a",): {"ab"}, ("b", "c"): {"ab", "c"}, ("d",): set[str]()}
         found = {names: set(hit_ids(backend.search(X, categories=[*names]))) for names in expected}
         assert found == expected
-        for absent in (None, []):
-            assert len(backend.search(X, categories=absent)) == 3
+        assert len(backend.search(X, categories=None)) == 3
+        assert len(backend.search(X, categories=[])) == 3
 
     @pytest.mark.parametrize(
         ("wanted", "expected"),
@@ -160,7 +160,7 @@ class SearchContract(BackendContract):
             {"scope_prefix": "/rare", "metadata_filter": {"rare": True}},
             {"categories": ["rare"], "metadata_filter": {"rare": True}, "scope_prefix": "/rare"},
         ],
-        ids=lambda filters: "+".join(filters),
+        ids="+".join,
     )
     def test_filter_before_cut(self, backend: StorageBackend, filters: dict[str, Any]) -> None:
         """The only match is found behind any number of nearer records that do not match."""

@@ -142,7 +142,7 @@ class SharingContract(BackendContract):
     def test_four_processes(
         self, open_backend: OpenBackend, peers: Peers, locate: Callable[[str], str]
     ) -> None:
-        """Four processes save 25 records each while another reads: no error, nothing lost.
+        """Four processes save 25 records each while another reads: no error, all are there.
 
         Reported: https://github.com/crewAIInc/crewAI/pull/4804
         and https://github.com/crewAIInc/crewAI/pull/4854
@@ -162,7 +162,7 @@ class SharingContract(BackendContract):
     def test_fork(
         self, open_backend: OpenBackend, peers: Peers, locate: Callable[[str], str]
     ) -> None:
-        """A forked child saves through the instance that it inherited, and so does its parent."""
+        """A forked child saves through the instance it inherited, and its parent sees that."""
         [peer] = peers.open(1, locate("store"))
         peer.ask("save", "before", 1)
         assert peer.ask("save_in_fork", "inside") == 0

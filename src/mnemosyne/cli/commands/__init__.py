@@ -1,0 +1,1 @@
+"""The verbs, one a module, each as `command`."""

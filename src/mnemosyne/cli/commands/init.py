@@ -1,0 +1,38 @@
+"""`mnem init`."""
+
+import os
+
+import click
+
+import mnemosyne
+from mnemosyne.cli.session import Session
+from mnemosyne.cli.store import ENVIRONMENT
+from mnemosyne.cli.verb import Verb, pass_session
+from mnemosyne.errors import AlreadyExistsError, NotFoundError, ValidationError
+
+DEFAULT_PATH = "memory.mnem"
+
+
+@click.command("init", cls=Verb)
+@click.argument("path", required=False)
+@pass_session
+def command(session: Session, path: str | None) -> None:
+    """Make a new, empty store.
+
+    At PATH, else where -s or MNEMOSYNE_URL say, else in memory.mnem.
+    """
+    url = path or session.url or os.environ.get(ENVIRONMENT) or DEFAULT_PATH
+    if url.startswith("memory:"):
+        raise ValidationError(f"{url} would be gone at once; name a file instead")
+    try:
+        mnemosyne.open(url, read_only=True).close()
+    except NotFoundError:
+        with mnemosyne.open(url, create=True) as repository:
+            made = repository.url
+    else:
+        raise AlreadyExistsError(f"there is a store at {url} already")
+    output = session.output
+    if output.as_json:
+        output.json({"url": made})
+    else:
+        output.line("made an empty store: ", url)

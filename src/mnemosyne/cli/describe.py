@@ -1,0 +1,143 @@
+"""Values in the words that people read."""
+
+import json
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from mnemosyne.cli.fields import FieldChange, field_changes
+from mnemosyne.cli.output import Output, Part, Styled
+from mnemosyne.model import JSON, Change, Commit, Record
+from mnemosyne.revision import short_id
+
+__all__ = [
+    "age",
+    "byline",
+    "byte_size",
+    "changes",
+    "counted",
+    "moment",
+    "origin",
+    "preview",
+    "title",
+    "trailers",
+]
+
+_UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
+_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.I)
+_KIND_STYLES = {"added": "good", "removed": "bad", "changed": "id", "moved": "id"}
+_TRAILER_NAMES = {"Run-Id": "run", "Save-Id": "save", "Crew": "crew"}
+_FIELD_LENGTH = 200
+
+
+def moment(milliseconds: int) -> str:
+    """A time as a revision takes it, such as `2026-11-30 09:44:12Z`."""
+    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+
+
+def age(milliseconds: int, now: int) -> str:
+    """How long ago a time was, in its largest unit."""
+    seconds = (now - milliseconds) // 1000
+    for unit, length in _UNITS:
+        if seconds >= length:
+            return f"{counted(seconds // length, unit)} ago"
+    return "just now"
+
+
+def counted(number: int, thing: str) -> str:
+    """A number of things: `1 commit`, `2,000 commits`, `2 branches`."""
+    if number == 1:
+        return f"1 {thing}"
+    return f"{number:,} {thing}{'es' if thing.endswith('h') else 's'}"
+
+
+def byte_size(number: int) -> str:
+    """A number of bytes in its largest unit."""
+    size = float(number)
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit == "bytes" else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TiB"
+
+
+def preview(record: Record | None) -> str:
+    """A record's content on one line: its text if it has one, else its JSON."""
+    if record is None:
+        return "(no record)"
+    content = record.content
+    text = content.get("content") if isinstance(content, dict) else content
+    return " ".join(text.split()) if isinstance(text, str) else _compact(content)
+
+
+def byline(commit: Commit) -> list[Part]:
+    """Id, time and author of a commit."""
+    return [Styled(short_id(commit.id), "id"), "  ", moment(commit.time), "  ", commit.author]
+
+
+def title(commit: Commit) -> str:
+    """The first line of a commit's message."""
+    return commit.message.partition("\n")[0]
+
+
+def trailers(commit: Commit) -> str:
+    """A commit's trailers on one line, the ids in them shortened."""
+    known = {name: commit.trailers[name] for name in _TRAILER_NAMES if name in commit.trailers}
+    return "  ".join(
+        f"{_TRAILER_NAMES.get(name, name.lower())} {_short_ids(value)}"
+        for name, value in (known | dict(commit.trailers)).items()
+    )
+
+
+def origin(record: Record) -> list[tuple[str, Part]]:
+    """What is known of where a record came from, by name."""
+    known = record.provenance.known()
+    sources = known.pop("derived_from", ())
+    names = {name: name.replace("_", " ") for name in known}
+    pairs: list[tuple[str, Part]] = [(names[name], str(value)) for name, value in known.items()]
+    return pairs + [("derived from", f"{key} at {short_id(commit)}") for key, commit in sources]
+
+
+def changes(output: Output, found: list[Change]) -> None:
+    """Print changes: the key of each, and its fields before and after."""
+    width = max((len(change.kind) for change in found), default=0)
+    for change in found:
+        kind = Styled(change.kind.ljust(width), _KIND_STYLES[change.kind])
+        came_from = f"  from {change.before.key}" if change.before and change.kind == "moved" else ""
+        output.line(kind, "  ", Styled(change.key, "key"), came_from)
+        for text in _details(change):
+            output.line(" " * (width + 4), text)
+
+
+def _details(change: Change) -> Iterator[str]:
+    if change.before is None or change.after is None:
+        yield preview(change.after or change.before)
+        return
+    yield from map(_field_line, field_changes(change))
+
+
+def _field_line(change: FieldChange) -> str:
+    before, after = (_shortened(_compact(value)) for value in (change.before, change.after))
+    if change.before is None and change.after is None:
+        return f"{change.field} {change.kind}"
+    name = f"{change.field}: " if change.field else ""
+    match change.kind:
+        case "added":
+            return f"{name}{after} (added)"
+        case "removed":
+            return f"{name}{before} (removed)"
+        case _:
+            return f"{name}{before} → {after}"
+
+
+def _compact(value: JSON) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _FIELD_LENGTH else text[: _FIELD_LENGTH - 1] + "…"
+
+
+def _short_ids(value: str) -> str:
+    words = (word[:8] if _UUID.fullmatch(word) else short_id(word) for word in value.split(" "))
+    return " ".join(words)
