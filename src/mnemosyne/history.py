@@ -200,10 +200,22 @@ def rebuild_index(blocks: Blocks, heads: Iterable[str]) -> int:
     if not isinstance(engine, HasHistoryIndex):
         return 0
     missing = _unindexed(blocks, engine, heads)
-    engine.add_to_index(
-        IndexEntry(parse_id(c.id), c.transaction, _changed_keys(blocks, c)) for c in missing
-    )
+    if missing:
+        engine.add_to_index(
+            IndexEntry(parse_id(c.id), c.transaction, _changed_keys(blocks, c)) for c in missing
+        )
     return len(missing)
+
+
+def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
+    """The engine's history index, complete up to a commit; None if it cannot be had."""
+    engine = blocks.engine
+    if not isinstance(engine, HasHistoryIndex):
+        return None
+    if engine.read_only and not engine.indexed(parse_id(at.id)):
+        return None
+    rebuild_index(blocks, [at.id])
+    return engine
 
 
 def _unindexed(blocks: Blocks, engine: HasHistoryIndex, heads: Iterable[str]) -> list[Commit]:
@@ -236,10 +248,8 @@ def _changed_keys(blocks: Blocks, commit: Commit) -> set[str]:
 
 
 def _writer(blocks: Blocks, transaction: str, at: Commit) -> Commit | None:
-    engine = blocks.engine
-    if isinstance(engine, HasHistoryIndex):
-        rebuild_index(blocks, [at.id])
-        for block in engine.commits_of_transaction(transaction):
+    if index := _index(blocks, at):
+        for block in index.commits_of_transaction(transaction):
             return blocks.commit(text_id(block))
     line = ancestors(blocks.commit, [at.id])
     return next((commit for commit in line if commit.transaction == transaction), None)
@@ -247,12 +257,11 @@ def _writer(blocks: Blocks, transaction: str, at: Commit) -> Commit | None:
 
 def _changing(blocks: Blocks, key: str, at: Commit) -> Iterator[Commit]:
     """The ancestors of a commit that changed a key, newest first."""
-    engine = blocks.engine
-    if not isinstance(engine, HasHistoryIndex):
+    index = _index(blocks, at)
+    if index is None:
         yield from (c for c in ancestors(blocks.commit, [at.id]) if key in _changed_keys(blocks, c))
         return
-    rebuild_index(blocks, [at.id])
-    wanted = {text_id(block) for block in engine.commits_of_key(key)}
+    wanted = {text_id(block) for block in index.commits_of_key(key)}
     for commit in ancestors(blocks.commit, [at.id]):
         if not wanted:
             return

@@ -153,7 +153,9 @@ def _copy(value: object, depth: int) -> JSON:
         case Mapping():
             return _copied_mapping(cast("Mapping[object, object]", value), depth + 1)
         case _:
-            raise _MisfitError(f"is a {type(value).__name__}, which is no JSON value: {_shown(value)}")
+            raise _MisfitError(
+                f"is a {type(value).__name__}, which is no JSON value: {_shown(value)}"
+            )
 
 
 def _copied_text(value: str) -> str:

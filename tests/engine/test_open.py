@@ -73,6 +73,21 @@ def test_what_is_not_there_is_named_and_not_made(tmp_path, options):
     assert names_in(tmp_path) == []
 
 
+def test_a_link_opens_the_store_that_it_leads_to(tmp_path):
+    store = open_engine(tmp_path / "store.mnem", create=True)
+    (tmp_path / "link").symlink_to(tmp_path / "store.mnem")
+    linked = open_engine(tmp_path / "link")
+    fill(linked)
+    assert store.ref("r") == BLOCK
+    assert linked.url.endswith("/link")
+    (tmp_path / "dangling").symlink_to(tmp_path / "nothing")
+    with pytest.raises(NotFoundError, match="dangling"):
+        open_engine(tmp_path / "dangling")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(EngineError, match="loop"):
+        open_engine(tmp_path / "loop", create=True)
+
+
 def test_create_makes_directories_and_opens_what_exists(tmp_path):
     path = tmp_path / "a" / "b" / "x.mnem"
     fill(open_engine(path, create=True))

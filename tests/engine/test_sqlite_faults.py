@@ -321,6 +321,15 @@ def test_long_reflogs_and_listings_come_by_pages(engine):
     assert list(engine.ids()) == ids
 
 
+@pytest.mark.parametrize(("durability", "synchronous"), [("full", 2), ("relaxed", 1)])
+def test_durability_is_what_sqlite_synchronises(path, durability, synchronous):
+    engine = open_engine(path, create=True, durability=durability)
+    with engine._pool.lend() as connection:
+        assert connection.pragma("synchronous") == synchronous
+        assert connection.pragma("journal_mode") == "wal"
+    engine.close()
+
+
 def test_the_log_does_not_grow_without_bound(engine, path):
     for number in range(12):
         data = bytes([number]) * 2_000_000

@@ -75,7 +75,13 @@ class Mnem(click.Group):
         session = Session()
         try:
             result = super().main(
-                arguments, prog_name, complete_var, False, windows_expand_args, obj=session, **extra
+                arguments,
+                prog_name,
+                complete_var,
+                standalone_mode=False,
+                windows_expand_args=windows_expand_args,
+                obj=session,
+                **extra,
             )
         except click.Abort:
             sys.exit(INTERRUPTED)

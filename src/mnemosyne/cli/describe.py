@@ -2,7 +2,9 @@
 
 import json
 import re
-from collections.abc import Iterator
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
 from mnemosyne.cli.fields import FieldChange, field_changes
@@ -14,10 +16,12 @@ __all__ = [
     "age",
     "byline",
     "byte_size",
+    "change_counts",
     "changes",
     "counted",
     "moment",
     "origin",
+    "plain",
     "preview",
     "title",
     "trailers",
@@ -75,9 +79,20 @@ def byline(commit: Commit) -> list[Part]:
     return [Styled(short_id(commit.id), "id"), "  ", moment(commit.time), "  ", commit.author]
 
 
+def plain(parts: Iterable[Part]) -> str:
+    """Parts of a line as text."""
+    return "".join(part.text if isinstance(part, Styled) else part for part in parts)
+
+
 def title(commit: Commit) -> str:
     """The first line of a commit's message."""
     return commit.message.partition("\n")[0]
+
+
+def change_counts(found: Iterable[Change]) -> str:
+    """How many keys changed in which way, such as `2 added, 1 changed`."""
+    counts = Counter(change.kind for change in found)
+    return ", ".join(f"{counts[kind]:,} {kind}" for kind in _KIND_STYLES if counts[kind])
 
 
 def trailers(commit: Commit) -> str:
@@ -101,23 +116,26 @@ def origin(record: Record) -> list[tuple[str, Part]]:
 def changes(output: Output, found: list[Change]) -> None:
     """Print changes: the key of each, and its fields before and after."""
     width = max((len(change.kind) for change in found), default=0)
+    limit = _FIELD_LENGTH if output.terminal else sys.maxsize
     for change in found:
         kind = Styled(change.kind.ljust(width), _KIND_STYLES[change.kind])
-        came_from = f"  from {change.before.key}" if change.before and change.kind == "moved" else ""
+        came_from = (
+            f"  from {change.before.key}" if change.before and change.kind == "moved" else ""
+        )
         output.line(kind, "  ", Styled(change.key, "key"), came_from)
-        for text in _details(change):
+        for text in _details(change, limit):
             output.line(" " * (width + 4), text)
 
 
-def _details(change: Change) -> Iterator[str]:
+def _details(change: Change, limit: int) -> Iterator[str]:
     if change.before is None or change.after is None:
-        yield preview(change.after or change.before)
+        yield _shortened(preview(change.after or change.before), limit)
         return
-    yield from map(_field_line, field_changes(change))
+    yield from (_field_line(field, limit) for field in field_changes(change))
 
 
-def _field_line(change: FieldChange) -> str:
-    before, after = (_shortened(_compact(value)) for value in (change.before, change.after))
+def _field_line(change: FieldChange, limit: int) -> str:
+    before, after = (_shortened(_compact(value), limit) for value in (change.before, change.after))
     if change.before is None and change.after is None:
         return f"{change.field} {change.kind}"
     name = f"{change.field}: " if change.field else ""
@@ -134,8 +152,8 @@ def _compact(value: JSON) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _FIELD_LENGTH else text[: _FIELD_LENGTH - 1] + "…"
+def _shortened(text: str, limit: int) -> str:
+    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _short_ids(value: str) -> str:

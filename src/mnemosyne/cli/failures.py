@@ -9,7 +9,7 @@ from mnemosyne.cli.as_json import conflict_json
 from mnemosyne.cli.output import dumps, paint, printable
 from mnemosyne.errors import ConflictError, MnemosyneError
 
-__all__ = ["EXIT_CODES", "INTERRUPTED", "exit_code", "show_failure"]
+__all__ = ["DAMAGED", "EXIT_CODES", "INTERRUPTED", "exit_code", "show_failure"]
 
 EXIT_CODES = {
     0: "done",
@@ -26,9 +26,9 @@ EXIT_CODES = {
     11: "exists already",
     130: "interrupted",
 }
-INTERRUPTED = 130
+DAMAGED, INTERRUPTED = 6, 130
 
-_OTHER, _USAGE = 1, 2
+_OTHER = 1
 _OF_KIND = {
     "error": _OTHER,
     "not-found": 3,
@@ -38,7 +38,7 @@ _OF_KIND = {
     "validation": 5,
     "dimension": 5,
     "invalid-revision": 5,
-    "corrupt": 6,
+    "corrupt": DAMAGED,
     "read-only": 7,
     "busy": 8,
     "engine": 9,

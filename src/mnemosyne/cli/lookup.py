@@ -1,8 +1,8 @@
 """What a person means by a key, a revision or the id of a run."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
-from mnemosyne.errors import InvalidRevisionError, MnemosyneError, NotFoundError, ValidationError
+from mnemosyne.errors import InvalidRevisionError, NotFoundError, ValidationError
 from mnemosyne.model import Blame, Commit
 from mnemosyne.repository import Repository
 from mnemosyne.snapshot import Snapshot
@@ -91,21 +91,16 @@ def locate(repository: Repository, text: str, branch: str) -> tuple[Snapshot, st
     revision, colon, key = _divided(text)
     if colon and not revision:
         return _with_key(repository, branch, key)
-    attempts: list[Callable[[], tuple[Snapshot, str | None]]] = [
-        lambda: (repository.at(text), None),
-        lambda: _with_key(repository, branch, text),
-    ]
-    if colon:
-        attempts[0] = lambda: _with_key(repository, revision, key)
-    failures: list[MnemosyneError] = []
-    for attempt in attempts:
+    try:
+        return _with_key(repository, revision, key) if colon else (repository.at(text), None)
+    except (NotFoundError, InvalidRevisionError) as error:
         try:
-            return attempt()
-        except (NotFoundError, InvalidRevisionError) as error:
-            failures.append(error)
-    if colon or isinstance(failures[0], InvalidRevisionError) and text.isalnum():
-        raise failures[0]
-    raise NotFoundError(f"there is no commit, branch, tag or key {text!r} in {repository.url}")
+            return _with_key(repository, branch, text)
+        except NotFoundError:
+            if colon or isinstance(error, InvalidRevisionError):
+                raise error from None
+            message = f"there is no commit, branch, tag or key {text!r} in {repository.url}"
+            raise NotFoundError(message) from None
 
 
 def _with_key(repository: Repository, revision: str, key: str) -> tuple[Snapshot, str]:

@@ -90,15 +90,15 @@ class Output:
         for name, value in pairs:
             self.line(indent, Styled(name.ljust(width), "dim"), "  ", value)
 
-    def table(self, rows: Iterable[Sequence[Part]], right: Sequence[int] = ()) -> None:
+    def table(self, rows: Iterable[Sequence[Part]]) -> None:
         """Print rows in columns. A terminal shows each on one line, its last column cut.
 
         Args:
             rows: the cells of each row.
-            right: numbers of the columns that are aligned to the right.
         """
         rows = [list(row) for row in rows]
-        (self._table_on_terminal if self.terminal else self._plain_table)(rows, right)
+        if rows:
+            (self._table_on_terminal if self.terminal else self._plain_table)(rows)
 
     def console(self) -> "Console":
         """A rich console on stdout for longer displays; silent with JSON."""
@@ -112,28 +112,23 @@ class Output:
             return paint(printable(part.text), part.style, color=self._color)
         return printable(part)
 
-    def _plain_table(self, rows: list[list[Part]], right: Sequence[int]) -> None:
+    def _plain_table(self, rows: list[list[Part]]) -> None:
         texts = [[self._painted(cell) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
         for row in texts:
-            cells = [
-                cell.rjust(width) if number in right else cell.ljust(width)
-                for number, (cell, width) in enumerate(zip(row, widths, strict=True))
-            ]
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
             print("  ".join(cells).rstrip())
 
-    def _table_on_terminal(self, rows: list[list[Part]], right: Sequence[int]) -> None:
+    def _table_on_terminal(self, rows: list[list[Part]]) -> None:
         from rich.table import Table
         from rich.text import Text
 
         console, table = self.console(), Table.grid(padding=(0, 2))
-        last = len(rows[0]) - 1 if rows else 0
+        last = len(rows[0]) - 1
         for number in range(last + 1):
-            justify = "right" if number in right else "left"
-            table.add_column(justify=justify, no_wrap=number != last)
+            table.add_column(no_wrap=number != last)
         for row in rows:
             cells = [Text.from_ansi(self._painted(cell)) for cell in row]
             cells[last].no_wrap, cells[last].overflow = True, "ellipsis"
             table.add_row(*cells)
         console.print(table)
-

@@ -195,9 +195,8 @@ class StoreFile:
 
     def _refuse_foreign_files(self) -> None:
         """Look at the header without locking, recovering or changing anything."""
-        file = apsw.VFSFile(
-            "", self.path, [apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY, 0]
-        )
+        flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
+        file = apsw.VFSFile("", os.path.realpath(self.path), [flags, 0])
         try:
             header = file.xRead(min(file.xFileSize(), HEADER_BYTES), 0)
         finally:

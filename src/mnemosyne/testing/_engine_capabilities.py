@@ -221,6 +221,11 @@ class _Copies(EngineHooks):
         engine.write(objects)
         engine.write(objects)
         assert sorted(listing.ids()) == sorted(objects)
+        some = next(iter(objects))
+        for length in (1, 4, 5, 6, 36):
+            expected = sorted(block for block in objects if block.startswith(some[:length]))
+            assert sorted(listing.ids(some[:length])) == expected
+        assert list(listing.ids(b"\xff")) == []
 
     def test_the_size_grows_with_what_is_stored(self, engine: Engine) -> None:
         listing = require(engine, Enumerates)

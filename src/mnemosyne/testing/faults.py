@@ -109,9 +109,9 @@ class _HistoryIndex(_Wrapper):
 
 
 class _Enumerates(_Wrapper):
-    def ids(self) -> Iterator[Id]:
+    def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         assert isinstance(self.engine, Enumerates)
-        return self._call("ids", self.engine.ids)
+        return self._call("ids", lambda engine=self.engine: engine.ids(prefix))
 
     def size(self) -> int:
         assert isinstance(self.engine, Enumerates)

@@ -11,6 +11,7 @@ from mnemosyne.cli.output import Output, Styled
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.model import Commit
+from mnemosyne.repository import Repository
 
 
 @click.command("log", cls=Verb)
@@ -36,12 +37,20 @@ def command(
         if output.as_json:
             output.json(commit_json(commit))
         else:
-            _show(output, commit, oneline)
+            _show(output, commit, _title(repository, commit), oneline)
     if not found and limit != 0:
         output.remark(f"no commits yet up to {at}")
 
 
-def _show(output: Output, commit: Commit, oneline: bool) -> None:
-    output.line(*describe.byline(commit), "  ", Styled(describe.title(commit), "title"))
+def _title(repository: Repository, commit: Commit) -> Styled:
+    """The commit's message; of a commit without one, what it did."""
+    if commit.message:
+        return Styled(describe.title(commit), "title")
+    changes = repository.diff(commit.parents[0], commit.id)
+    return Styled(describe.change_counts(changes), "dim")
+
+
+def _show(output: Output, commit: Commit, title: Styled, oneline: bool) -> None:
+    output.line(*describe.byline(commit), "  ", title)
     if not oneline and commit.trailers:
         output.line(" " * 12, Styled(describe.trailers(commit), "dim"))

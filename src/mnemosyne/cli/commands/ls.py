@@ -36,7 +36,7 @@ def command(session: Session, prefix: str, recursive: bool, long: bool, at: str 
     if output.as_json:
         _print_json(output, snapshot, keys, long)
     elif long or not recursive:
-        output.table([_row(snapshot, key, long) for key in keys], right=[0])
+        output.table([_row(snapshot, key, long) for key in keys])
     else:
         for key in keys:
             output.line(key)
@@ -57,11 +57,12 @@ def _is_subtree(snapshot: Snapshot, key: str) -> bool:
 
 def _row(snapshot: Snapshot, key: str, long: bool) -> list[Part]:
     subtree = _is_subtree(snapshot, key)
-    count = f"{snapshot.count(key):,}" if subtree else ""
-    row: list[Part] = [Styled(count, "dim"), Styled(key, "title") if subtree else key]
-    if long:
-        row.append("" if subtree else describe.preview(snapshot[key]))
-    return row
+    if subtree:
+        return [
+            Styled(key, "title"),
+            Styled(describe.counted(snapshot.count(key), "record"), "dim"),
+        ]
+    return [key, describe.preview(snapshot[key]) if long else ""]
 
 
 def _print_json(output: Output, snapshot: Snapshot, keys: Iterator[str], long: bool) -> None:

@@ -8,7 +8,7 @@ from mnemosyne.cli.lookup import locate
 from mnemosyne.cli.output import Output, Styled, dumps
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
-from mnemosyne.model import Change, Commit, Record
+from mnemosyne.model import Commit, Record
 from mnemosyne.repository import Repository
 
 

@@ -53,8 +53,8 @@ def _newest(head: Commit) -> list[tuple[str, Part]]:
     if not head.parents:
         return [("newest", "no commits yet")]
     ago = describe.age(head.time, time.time_ns() // 1_000_000)
-    newest = "".join(part.text if isinstance(part, Styled) else part for part in describe.byline(head))
-    return [("newest", f"{newest}, {ago}"), ("", describe.title(head) or describe.trailers(head))]
+    newest = f"{describe.plain(describe.byline(head))}, {ago}"
+    return [("newest", newest), ("", describe.title(head) or describe.trailers(head))]
 
 
 def _other_branches(output: Output, branch: str, stats: Stats) -> None:
@@ -66,6 +66,5 @@ def _other_branches(output: Output, branch: str, stats: Stats) -> None:
             [
                 ["", Styled(name, "key"), describe.counted(count, "record")]
                 for name, count in others.items()
-            ],
-            right=[2],
+            ]
         )

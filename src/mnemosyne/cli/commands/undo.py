@@ -1,7 +1,9 @@
 """`mnem undo`."""
 
 import sys
-from itertools import chain
+from collections.abc import Generator
+from contextlib import contextmanager
+from typing import NamedTuple
 
 import click
 
@@ -13,8 +15,16 @@ from mnemosyne.cli.output import Output, Styled
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.errors import ConflictError
-from mnemosyne.model import Change, Commit, Conflict
+from mnemosyne.model import Change, ChangeKind, Commit, Record
 from mnemosyne.repository import Repository
+
+_NOTHING = "nothing to undo: what they wrote is gone already"
+
+
+class _Plan(NamedTuple):
+    head: Commit
+    targets: list[Commit]
+    changes: list[Change]
 
 
 @click.command("undo", cls=Verb)
@@ -41,29 +51,111 @@ def command(
     The history keeps both. What later commits changed again is a conflict, and then nothing is
     written.
     """
-    if sum(choice is not None for choice in (number, run, save)) > 1:
-        raise click.UsageError("give one of -n, --run and --save")
-    if not (dry_run or yes or sys.stdin.isatty()):
-        raise click.UsageError("there is nobody to ask; give --yes, or --dry-run to look first")
+    _check_usage(session, [number, run, save], asks=not (dry_run or yes))
     repository, output = session.open(author=session.author(author)), session.output
     commits = repository.log(session.branch)
     if run is not None:
         run = find_trailer(commits, "Run-Id", run)
-    elif save is not None:
+    if save is not None:
         save = find_trailer(commits, "Save-Id", save)
-    trailer = ("Run-Id", run) if run is not None else None
-    trailer = ("Save-Id", save) if save is not None else trailer
-    head, targets, changes = _plan(repository, session.branch, number or 1, trailer)
-    if dry_run or not yes:
-        _show_plan(output, targets, changes)
-    if dry_run or not changes or not (yes or click.confirm("Undo this?", err=True)):
-        return _nothing_done(output, dry_run, bool(changes))
-    if repository.resolve(session.branch).id != head.id:
-        raise ConflictError(f"branch {session.branch!r} has moved meanwhile; look again")
-    commit = repository.undo(
-        number or 1, run=run, save=save, branch=session.branch, message=message
-    )
+    count = number or 1
+    with _explained(repository, session.branch):
+        if dry_run or not yes:
+            trailer = ("Run-Id", run) if run is not None else None
+            trailer = ("Save-Id", save) if save is not None else trailer
+            plan = _plan(repository, session.branch, count, trailer)
+            _show_plan(output, plan)
+            if dry_run or not plan.changes:
+                return
+            _ask(repository, session.branch, plan)
+        before = repository.resolve(session.branch)
+        commit = repository.undo(count, run=run, save=save, branch=session.branch, message=message)
+    _show_result(output, commit if commit.id != before.id else None)
+
+
+def _check_usage(session: Session, choices: list[int | str | None], *, asks: bool) -> None:
+    if sum(choice is not None for choice in choices) > 1:
+        raise click.UsageError("give only one of -n, --run and --save")
+    if asks and (session.as_json or not sys.stdin.isatty()):
+        raise click.UsageError("there is nobody to ask; give --yes, or --dry-run to look first")
+
+
+def _plan(
+    repository: Repository, branch: str, number: int, trailer: tuple[str, str] | None
+) -> _Plan:
+    """What an undo would do, found in a transaction that is given up."""
+    transaction = repository.transaction(branch)
+    targets = history.undo(transaction, repository.blocks, n=number, trailer=trailer)
+    now = repository.at(transaction.base.id)
+    pairs = ((now.get(key), transaction.get(key)) for key in _touched(repository, targets))
+    changes = [_change(*pair) for pair in pairs if not _same(*pair)]
+    return _Plan(transaction.base, targets, changes)
+
+
+def _touched(repository: Repository, targets: list[Commit]) -> list[str]:
+    keys: set[str] = set()
+    for commit in targets:
+        for change in repository.diff(commit.parents[0], commit.id):
+            keys.update(record.key for record in (change.before, change.after) if record)
+    return sorted(keys)
+
+
+def _same(before: Record | None, after: Record | None) -> bool:
+    return before is after if before is None or after is None else before.same_value(after)
+
+
+def _change(before: Record | None, after: Record | None) -> Change:
+    kind: ChangeKind = "changed" if before and after else "removed" if before else "added"
+    key = "".join({record.key for record in (before, after) if record})
+    return Change(key, kind, before, after)
+
+
+def _show_plan(output: Output, plan: _Plan) -> None:
     if output.as_json:
-        output.json(commit_json(commit))
+        targets = [commit_json(commit) for commit in plan.targets]
+        changes = [change_json(change) for change in plan.changes]
+        output.json({"undoes": targets, "changes": changes})
+        return
+    output.line(Styled("To be undone", "title"))
+    for commit in plan.targets:
+        output.line("  ", *describe.byline(commit), "  ", describe.title(commit))
+    output.line()
+    if plan.changes:
+        output.line(Styled("What would change", "title"))
+        describe.changes(output, plan.changes)
+    else:
+        output.line(_NOTHING)
+
+
+def _ask(repository: Repository, branch: str, plan: _Plan) -> None:
+    if not click.confirm("Undo this?", err=True):
+        raise click.ClickException("nothing was changed")
+    if repository.resolve(branch).id != plan.head.id:
+        raise ConflictError(f"branch {branch!r} has moved since; look again")
+
+
+@contextmanager
+def _explained(repository: Repository, branch: str) -> Generator[None]:
+    """Add to a conflict, key by key, what was written, what is there now and by whom."""
+    try:
+        yield
+    except ConflictError as error:
+        for conflict in error.conflicts:
+            later = repository.blame(conflict.key, branch).commit
+            error.add_note(
+                f"  {conflict.key} ({conflict.kind})\n"
+                f"    it wrote       {describe.preview(conflict.base)}\n"
+                f"    before it      {describe.preview(conflict.theirs)}\n"
+                f"    now            {describe.preview(conflict.ours)}\n"
+                f"    written by     {describe.plain(describe.byline(later))}"
+            )
+        raise
+
+
+def _show_result(output: Output, commit: Commit | None) -> None:
+    if output.as_json:
+        output.json(None if commit is None else commit_json(commit))
+    elif commit is None:
+        output.line(_NOTHING)
     else:
         output.line(*describe.byline(commit), "  ", Styled(describe.title(commit), "title"))

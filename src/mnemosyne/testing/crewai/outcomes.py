@@ -1,4 +1,6 @@
-"""A pytest plugin that writes each test's outcome to a file at once, and ends a run that hangs.
+"""Runs tests to the end though some hang or crash: a pytest plugin and what drives it.
+
+The plugin writes each test's outcome to a file at once, and ends a run that hangs.
 
 A run that ended early (a crash, or a test over its time) is continued by running pytest again with
 the same file: tests with an outcome are left out, and the one that was running has failed.
@@ -9,6 +11,9 @@ from __future__ import annotations
 import faulthandler
 import inspect
 import json
+import subprocess
+import sys
+import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -132,3 +137,39 @@ def pytest_configure(config: pytest.Config) -> None:
     path: Any = config.getoption("--outcomes")
     timeout: Any = config.getoption("--seconds-per-test")
     config.pluginmanager.register(OutcomePlugin(Journal(path), timeout))
+
+
+def run_to_end(
+    source: str, seconds_per_test: float
+) -> tuple[dict[str, Described], dict[str, Outcome]]:
+    """Run a file of tests in processes of their own until every test has an outcome.
+
+    Args:
+        source: The text of the file.
+        seconds_per_test: How long one test may take; one that takes longer is ``unfinished``, as
+            is one that ends its process.
+
+    Returns:
+        The descriptions and the outcomes of the tests, by node id.
+
+    Raises:
+        RuntimeError: pytest cannot collect or run the file.
+    """
+    with tempfile.TemporaryDirectory(prefix="conformance-") as directory:
+        path, settings = Path(directory, "test_backend.py"), Path(directory, "pytest.ini")
+        path.write_text(source, encoding="utf-8")
+        settings.write_text("[pytest]\n", encoding="utf-8")
+        journal = Journal(Path(directory, "outcomes.jsonl"))
+        command = [sys.executable, "-m", "pytest", str(path), "-c", str(settings)]
+        command += ["-q", "--tb=no", "--no-summary", "-W", "ignore", "-p", "no:cacheprovider"]
+        command += ["--rootdir", directory, "--basetemp", str(Path(directory, "stores"))]
+        command += ["-p", __name__, "--outcomes", str(Path(directory, "outcomes.jsonl"))]
+        command += ["--seconds-per-test", str(seconds_per_test)]
+        while True:
+            before = len(journal.outcomes())
+            subprocess.run(command, check=False, stdout=sys.stderr)
+            described, outcomes = journal.described(), journal.outcomes()
+            if described and len(outcomes) == len(described):
+                return described, outcomes
+            if len(outcomes) == before:
+                raise RuntimeError("the tests could not be run; see pytest's output")

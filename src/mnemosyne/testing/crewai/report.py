@@ -12,7 +12,7 @@ from pathlib import Path
 
 from mnemosyne.testing.crewai.outcomes import Described, Outcome
 
-COMMAND = "python -m mnemosyne.testing.crewai"
+COMMAND = "python -m mnemosyne.testing.crewai docs/crewai-conformance.md"
 INTRODUCTION = f"""\
 # Conformance of CrewAI storage backends
 
@@ -111,7 +111,8 @@ def tables(columns: list[Column]) -> list[str]:
         for described in column.described.values()
     }
     lines: list[str] = []
-    for group in dict.fromkeys(group for group, _ in tests):
+    # pytest collects the tests of the last base class first.
+    for group in reversed(dict.fromkeys(group for group, _ in tests)):
         lines += ["", f"## {title(group)}", ""]
         lines.append(" | ".join(["| behaviour", *(column.title for column in columns)]) + " |")
         lines.append("| --- |" + " --- |" * len(columns))
