@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent.parent / "docs"
+README = DOCS.parent / "README.md"
+TABLE = re.compile(r"(<!-- benchmarks: begin.*?-->\n).*?(<!-- benchmarks: end -->)", re.DOTALL)
 
 
 def main() -> int:
@@ -30,7 +33,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 def _report(arguments: argparse.Namespace) -> int:
     from benchmarks.plots import draw
-    from benchmarks.report import page
+    from benchmarks.report import page, summary
 
     results = json.loads(arguments.file.read_text())
     figures = arguments.docs / "benchmarks"
@@ -38,6 +41,9 @@ def _report(arguments: argparse.Namespace) -> int:
     drawn = draw(results, figures)
     (figures / "results.json").write_text(_json(results))
     (arguments.docs / "benchmarks.md").write_text(page(results, drawn))
+    if arguments.docs == DOCS:
+        table = summary(results)
+        README.write_text(TABLE.sub(rf"\1{table}\n\2", README.read_text()))
     print(arguments.docs / "benchmarks.md")
     return _complain(results["errors"])
 

@@ -142,13 +142,29 @@ def _goals(results: Results) -> str:
     return head + "\n\n" + _table(columns, lines)
 
 
+def summary(raw: dict[str, Any]) -> str:
+    """The table of the README: the rows that depend on the number of records, without the goals."""
+    results = Results(raw)
+    sized = [row for row in rows(raw["scale"]) if row.sized]
+    lines = [
+        [row.title, *_cells(row, _values(results, row, results.reference_size))] for row in sized
+    ]
+    return _table(["", *(TITLES[name] for name in BACKENDS)], lines)
+
+
+def _values(results: Results, row: Row, records: int) -> dict[str, float]:
+    taken = {name: results.samples(row.measure, name, records) for name in BACKENDS}
+    return {name: row.statistic(samples) for name, samples in taken.items() if samples}
+
+
+def _cells(row: Row, values: dict[str, float]) -> list[str]:
+    return [shown(values[name], row.unit) if name in values else NOTHING for name in BACKENDS]
+
+
 def _goal_line(results: Results, row: Row, records: int) -> list[str]:
-    values: dict[str, float] = {}
-    for name in BACKENDS:
-        if samples := results.samples(row.measure, name, records):
-            values[name] = row.statistic(samples)
+    values = _values(results, row, records)
     ours, lancedb = values.get(OURS), values.get(LANCEDB)
-    cells = [shown(values[name], row.unit) if name in values else NOTHING for name in BACKENDS]
+    cells = _cells(row, values)
     ratio = NOTHING
     if row.unit in ("s", "bytes") and ours is not None and lancedb:
         ratio = f"{ours / lancedb:.3g}"

@@ -113,3 +113,14 @@ def test_the_page_says_what_was_reached_missed_and_not_measured():
     assert line("get_record, p50").endswith("| 0.5 | ≤ 0.05 × LanceDB | **no** |")
     assert line("count(scope), p50").endswith("| not measured |")
     assert "* Qdrant Edge: ImportError: no such module" in lines
+
+
+def test_the_table_of_the_readme_is_that_of_the_results():
+    from pathlib import Path
+
+    from benchmarks.__main__ import README, TABLE
+    from benchmarks.report import summary
+
+    results = Path(__file__).parents[1] / "docs" / "benchmarks" / "results.json"
+    (found,) = TABLE.finditer(README.read_text())
+    assert found[0] == found[1] + summary(json.loads(results.read_text())) + "\n" + found[2]

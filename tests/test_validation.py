@@ -38,7 +38,7 @@ values = st.recursive(
 )
 
 
-class Colour(str, enum.Enum):
+class Colour(str, enum.Enum):  # noqa: UP042 - one that shows itself as 'Colour.RED'
     RED = "red"
 
 
@@ -181,8 +181,9 @@ def test_keys_of_objects_are_strings(name):
 @pytest.mark.parametrize("text", ["\ud800", "a\udfff", "\udc00\ud800"], ids=ascii)
 def test_lone_surrogates_are_refused(text):
     refused({"x": text}, "content.x")
-    with pytest.raises(ValidationError, match=r"a key of content\.x"):
+    with pytest.raises(ValidationError, match=r"content\.x\..*surrogate") as caught:
         check_content({"x": {text: 1}})
+    assert str(caught.value).encode()
     with pytest.raises(ValidationError, match="surrogate"):
         check_key(text)
     with pytest.raises(ValidationError, match="author"):
@@ -234,8 +235,10 @@ def test_names(name):
 
 @pytest.mark.parametrize(
     "name",
-    ["", "/", "a/", "/a", "a//b", "a b", "a\tb", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b"]
-    + ["a@{1}", "a@b", "..", "a..b", "-a", "a\x00", "a\x7f", "\ud800", "a" * 256, "é" * 128],
+    [
+        *("", "/", "a/", "/a", "a//b", "a b", "a\tb", "a~1", "a^", "a:b", "a?", "a*", "a[", "a\\b"),
+        *("a@{1}", "a@b", "..", "a..b", "-a", "a\x00", "a\x7f", "\ud800", "a" * 256, "é" * 128),
+    ],
     ids=ascii,
 )
 def test_what_is_no_name_is_refused(name):
@@ -297,8 +300,8 @@ def test_event_times_are_integers_and_nothing_is_written(moment):
 def test_event_times_are_milliseconds():
     repository = mnemosyne.open("memory://", create=True)
     moment = datetime(2026, 11, 30, 9, 0, 0, 123000, tzinfo=UTC)
-    for given, kept in ((moment, 1796029200123), (moment.replace(tzinfo=None), 1796029200123)):
-        repository.put("k", str(given), event_time=given)
-        assert repository.at()["k"].event_time == kept
+    for when in (moment, moment.replace(tzinfo=None)):
+        repository.put("k", str(when), event_time=when)
+        assert repository.at()["k"].event_time == 1796029200123
     repository.put("k", 2, event_time=-5)
     assert repository.at()["k"].event_time == -5

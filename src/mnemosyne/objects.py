@@ -98,7 +98,7 @@ def parse_id(text: str) -> Id:
         block = b32decode(text[1:].upper() + "=" * (-(len(text) - 1) % 8))
     except ValueError:
         block = b""
-    if text[:1] != "b" or len(block) != 36 or block[:4] not in (_DAG_CBOR, _RAW):
+    if len(block) != 36 or block[:4] not in (_DAG_CBOR, _RAW) or text_id(block) != text:
         raise ValidationError(f"{text!r} is no object id")
     return block
 

@@ -39,7 +39,7 @@ _MILLISECONDS = {
     "week": 604_800_000,
 }
 _ID_START = "bafyrei"
-_WHOLE_ID = re.compile(f"{_ID_START}[a-h][a-z2-7]{{51}}")
+_WHOLE_ID = re.compile(f"{_ID_START}[a-h][a-z2-7]{{50}}[aeimquy4]")
 _MIN_PREFIX = 4
 
 

@@ -163,7 +163,7 @@ def _copied_text(value: str) -> str:
         value.encode()
     except UnicodeEncodeError:
         raise _MisfitError(f"holds a lone surrogate: {_shown(value)}") from None
-    return str(value)
+    return str.__str__(value)
 
 
 def _copied_list(items: list[object], depth: int) -> JSON:
@@ -187,7 +187,7 @@ def _copied_mapping(pairs: Mapping[object, object], depth: int) -> JSON:
         try:
             copied[_copied_text(name)] = _copy(item, depth)
         except _MisfitError as misfit:
-            misfit.path.append(f".{name}")
+            misfit.path.append("." + name.encode(errors="backslashreplace").decode())
             raise
     return copied
 

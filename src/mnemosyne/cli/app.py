@@ -94,7 +94,7 @@ class Mnem(click.Group):
 @click.command(
     "mnem",
     cls=Mnem,
-    params=shared_options(),
+    params=[*shared_options()],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 def mnem() -> None:

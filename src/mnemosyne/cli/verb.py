@@ -22,7 +22,7 @@ class Verb(click.Command):
         self.params.extend(shared_options())
 
 
-def shared_options() -> list[click.Parameter]:
+def shared_options() -> list[click.Option]:
     """The options of the group and of every verb; a later one has the last word."""
     return [
         click.Option(

@@ -14,15 +14,20 @@ from mnemosyne.errors import ValidationError
 @click.command("search", cls=Verb)
 @click.option("--like", metavar="KEY", required=True, help="The record to be similar to.")
 @click.option(
-    "-n", "--limit", type=click.IntRange(min=1), default=10, metavar="N", help="At most N; 10."
+    "-n",
+    "--limit",
+    type=click.IntRange(min=1),
+    default=10,
+    metavar="N",
+    help="At most N; 10 if not given.",
 )
 @click.option("--prefix", default="", metavar="PREFIX", help="Only keys that start with this.")
 @click.option("--at", metavar="REVISION", help="In the memory as it was then.")
 @pass_session
 def command(session: Session, like: str, limit: int, prefix: str, at: str | None) -> None:
-    """Find the records nearest in meaning to a record, by exact cosine similarity.
+    """Find the records nearest in meaning to a record.
 
-    With --json, one object a line.
+    Nearness is the exact cosine similarity of their embeddings. With --json, one object a line.
     """
     snapshot, output = session.open().at(at or session.branch), session.output
     record = snapshot[find_key(snapshot, like)]

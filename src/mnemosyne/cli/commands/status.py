@@ -16,7 +16,7 @@ from mnemosyne.model import Commit
 @click.command("status", cls=Verb)
 @pass_session
 def command(session: Session) -> None:
-    """Show what the store holds, and the newest commit of the branch."""
+    """Show what the store holds, and its newest commit."""
     repository, output = session.open(), session.output
     head, stats = repository.resolve(session.branch), repository.stats()
     if output.as_json:

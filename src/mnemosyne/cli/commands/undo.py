@@ -46,10 +46,10 @@ def command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Take commits back in a new commit; the newest one if nothing else is said.
+    """Take commits back in a new commit.
 
-    The history keeps both. What later commits changed again is a conflict, and then nothing is
-    written.
+    It takes back the newest commit if nothing else is said. The history keeps both. What later
+    commits changed again is a conflict, and then nothing is written.
     """
     _check_usage(session, [number, run, save], asks=not (dry_run or yes))
     repository, output = session.open(author=session.author(author)), session.output

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 import click
 
@@ -22,7 +22,10 @@ PATIENCE = 1.0
 @click.pass_context
 @pass_session
 def command(session: Session, ctx: click.Context) -> None:
-    """Read everything in the store and check it. The exit code is 6 if it is damaged."""
+    """Read and check everything in the store.
+
+    The exit code is 6 if it is damaged.
+    """
     repository, output = session.open(), session.output
     with _progress(repository) as progress:
         report = repository.verify(progress)
@@ -63,14 +66,16 @@ def _progress(repository: Repository) -> Generator[Progress | None]:
     from rich.console import Console
     from rich.progress import Progress as Bar
 
-    started = time.monotonic()
-    with Bar(console=Console(stderr=True), transient=True, disable=False) as bar:
-        task = bar.add_task("checking", total=None, visible=False)
+    started, bar, task = time.monotonic(), Bar(console=Console(stderr=True), transient=True), None
+    with ExitStack() as shown:
 
         def advance(checked: int) -> None:
-            if time.monotonic() - started > PATIENCE:
-                if bar.tasks[task].total is None:
-                    bar.update(task, total=repository.stats().objects)
-                bar.update(task, completed=checked, visible=True)
+            nonlocal task
+            if task is None:
+                if time.monotonic() - started < PATIENCE:
+                    return
+                task = bar.add_task("checking", total=repository.stats().objects)
+                shown.enter_context(bar)
+            bar.update(task, completed=checked)
 
         yield advance

@@ -99,8 +99,8 @@ class LifecycleContract(BackendContract):
 
         Reported: https://github.com/crewAIInc/crewAI/issues/3828
         """
-        twin = copy.deepcopy(backend)
         backend.save([make("a")])
+        twin = copy.deepcopy(backend)
         twin.save([make("b")])
         assert stored_ids(backend) == stored_ids(twin) == {"a", "b"}
 

@@ -1,0 +1,101 @@
+"""The reference of `mnem` as Markdown, made from the commands: `python -m mnemosyne.cli.reference`.
+
+It is `docs/cli.md`, which a test compares.
+"""
+
+import inspect
+from collections.abc import Iterator
+
+import click
+
+from mnemosyne.cli.app import SECTIONS, mnem
+from mnemosyne.cli.failures import EXIT_CODES
+from mnemosyne.cli.verb import shared_options
+
+__all__ = ["reference"]
+
+_SETTINGS = """\
+## Environment
+
+| variable | what it does |
+| --- | --- |
+| `MNEMOSYNE_URL` | the store, where `-s` does not name one |
+| `MNEMOSYNE_AUTHOR` | who writes, where `--author` does not say; else the user's name |
+| `NO_COLOR` | if it is not empty, no colours |
+
+## Output
+
+On a terminal, `mnem` colours what it prints and cuts long texts in tables to the width. Into a
+pipe or a file it prints plain text and cuts nothing. Control characters in stored texts are shown
+escaped, such as `\\u001b`. With `--json`, a verb prints one JSON object; `log`, `ls` and `search`
+print one a line. Times in JSON are UTC milliseconds.
+
+Errors go to stderr, in one line and with more lines where there is more to say. With `--json`
+they are `{"error": {"kind": …, "message": …}}`; a conflict also has `conflicts`."""
+
+
+def reference() -> str:
+    """The whole page."""
+    parts = ["# `mnem`", _text(mnem), "## Options", _shared(), *_verbs(), _SETTINGS, _codes()]
+    return "\n\n".join(parts) + "\n"
+
+
+def _verbs() -> Iterator[str]:
+    group = click.Context(mnem, info_name="mnem")
+    for section, verbs in SECTIONS.items():
+        yield f"## {section}"
+        for verb in verbs:
+            command = mnem.get_command(group, verb)
+            if command is None:
+                raise LookupError(f"no module defines the verb {verb!r}")
+            yield from _verb(click.Context(command, group, info_name=verb))
+
+
+def _verb(context: click.Context) -> Iterator[str]:
+    command = context.command
+    shared = {option.name for option in shared_options()}
+    own = [param for param in command.params if param.name not in shared]
+    options = [param for param in own if isinstance(param, click.Option)]
+    usage = " ".join(_usage(param) for param in own)
+    yield f"### `mnem {context.info_name}`"
+    yield f"```text\nmnem {context.info_name} {usage}".rstrip() + "\n```"
+    yield _text(command)
+    if options:
+        yield _table(options)
+
+
+def _usage(param: click.Parameter) -> str:
+    if isinstance(param, click.Argument):
+        name = (param.name or "").upper()
+        return name if param.required else f"[{name}]"
+    option = " ".join([param.opts[0], *_value(param)])
+    return option if param.required else f"[{option}]"
+
+
+def _value(option: click.Parameter) -> list[str]:
+    return [option.metavar] if option.metavar else []
+
+
+def _shared() -> str:
+    return "These may stand before or after the verb.\n\n" + _table(shared_options())
+
+
+def _table(options: list[click.Option]) -> str:
+    rows = [
+        f"| `{' '.join([', '.join(option.opts), *_value(option)])}` | {option.help} |"
+        for option in options
+    ]
+    return "\n".join(["| option | what it does |", "| --- | --- |", *rows])
+
+
+def _codes() -> str:
+    rows = [f"| {code} | {meaning} |" for code, meaning in EXIT_CODES.items()]
+    return "\n".join(["## Exit codes", "", "| code | meaning |", "| --- | --- |", *rows])
+
+
+def _text(command: click.Command) -> str:
+    return inspect.cleandoc(command.help or "")
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

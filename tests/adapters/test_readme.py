@@ -1,0 +1,95 @@
+"""Every block of the README and of the guides does what it shows."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("crewai")
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "guide").glob("*.md"))]
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)")
+
+
+def blocks(page: Path, language: str) -> list[str]:
+    return [text for found, text in BLOCK.findall(page.read_text()) if found == language]
+
+
+@pytest.fixture
+def unregistered():
+    from crewai.memory.storage.factory import set_memory_storage_factory
+
+    yield
+    set_memory_storage_factory(None)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_python_and_console_blocks(page, tmp_path, monkeypatch, unregistered):
+    """Python first, in order and in one namespace; then each command, which must succeed."""
+    monkeypatch.chdir(tmp_path)
+    namespace: dict[str, object] = {}
+    for source in blocks(page, "python"):
+        exec(compile(source, page.name, "exec"), namespace)
+    for path in tmp_path.glob("agent.mnem*"):
+        path.unlink()
+    for text in blocks(page, "console"):
+        for command, *expected in _commands(text):
+            words = shlex.split(command)
+            assert words[0] == "mnem"
+            done = subprocess.run(
+                [sys.executable, "-m", "mnemosyne", *words[1:]],
+                capture_output=True,
+                text=True,
+                env={k: v for k, v in os.environ.items() if k != "MNEMOSYNE_URL"},
+            )
+            assert done.returncode == 0, f"{command}: {done.stderr}"
+            shown = " ".join(done.stdout.split())
+            for line in expected:
+                assert _without_ids(" ".join(line.split())) in _without_ids(shown), command
+
+
+def _commands(text: str) -> list[list[str]]:
+    commands: list[list[str]] = []
+    for line in text.splitlines():
+        if line.startswith("$ "):
+            commands.append([line[2:]])
+        elif line.strip():
+            commands[-1].append(line)
+    return commands
+
+
+def _without_ids(text: str) -> str:
+    """Leave out what differs from run to run: short ids, times and who is logged in."""
+    text = re.sub(r"\b[a-z2-7]{10}\b", "ID", text)
+    text = re.sub(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\dZ", "TIME", text)
+    return re.sub(r"(ID TIME) \S+", r"\1", text)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_shell_blocks_name_what_exists(page):
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    makefile = (ROOT / "Makefile").read_text()
+    for text in blocks(page, "bash"):
+        for line in text.splitlines():
+            match shlex.split(line, comments=True):
+                case ["pip", "install", name]:
+                    extra = re.fullmatch(rf"{project['name']}(?:\[(\w+)\])?", name)
+                    assert extra
+                    assert extra[1] is None or extra[1] in project["optional-dependencies"]
+                case ["make", target]:
+                    assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+                case other:
+                    raise AssertionError(f"{page.name} shows {other}, which no test knows")
+
+
+@pytest.mark.parametrize("page", [*PAGES, *sorted((ROOT / "docs").rglob("*.md"))], ids=str)
+def test_links_lead_somewhere(page):
+    for target in LINK.findall(page.read_text()):
+        assert (page.parent / target).exists(), f"{page.name} links to {target}"

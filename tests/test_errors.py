@@ -1,0 +1,107 @@
+"""The error tree and the public names: what callers build on, pinned."""
+
+import inspect
+import pickle
+
+import pytest
+
+import mnemosyne
+from mnemosyne import errors
+from mnemosyne.errors import ConflictError, MnemosyneError
+from mnemosyne.model import Conflict
+
+TREE = {
+    "MnemosyneError": (Exception, "error"),
+    "NotFoundError": (("MnemosyneError", KeyError), "not-found"),
+    "ErasedError": (("NotFoundError",), "erased"),
+    "AlreadyExistsError": (("MnemosyneError",), "already-exists"),
+    "InvalidRevisionError": (("MnemosyneError", ValueError), "invalid-revision"),
+    "ValidationError": (("MnemosyneError", ValueError), "validation"),
+    "DimensionError": (("ValidationError",), "dimension"),
+    "ConflictError": (("MnemosyneError",), "conflict"),
+    "RefConflictError": (("ConflictError",), "ref-conflict"),
+    "ReadOnlyError": (("MnemosyneError", PermissionError), "read-only"),
+    "CorruptObjectError": (("MnemosyneError",), "corrupt"),
+    "FormatVersionError": (("MnemosyneError",), "format-version"),
+    "EngineError": (("MnemosyneError", OSError), "engine"),
+    "BusyError": (("EngineError",), "busy"),
+}
+
+NAMES = {
+    "Blame",
+    "Change",
+    "Commit",
+    "Conflict",
+    "Hit",
+    "Problem",
+    "Provenance",
+    "Record",
+    "ReflogEntry",
+    "Repository",
+    "Snapshot",
+    "Stats",
+    "Transaction",
+    "VerifyReport",
+    "open",
+}
+
+
+def test_the_tree_is_whole():
+    found = {
+        name
+        for name, value in vars(errors).items()
+        if inspect.isclass(value) and issubclass(value, MnemosyneError)
+    }
+    assert found == set(errors.__all__) == TREE.keys()
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_an_error_has_its_bases_and_its_kind(name):
+    bases, kind = TREE[name]
+    named = bases if isinstance(bases, tuple) else (bases,)
+    wanted = tuple(getattr(errors, base) if isinstance(base, str) else base for base in named)
+    error = getattr(errors, name)
+    assert error.__bases__ == wanted
+    assert error.kind == kind
+    assert error.__doc__
+
+
+def test_kinds_are_distinct():
+    kinds = [kind for _, kind in TREE.values()]
+    assert len(set(kinds)) == len(kinds)
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_an_error_says_its_message_plainly(name):
+    error = getattr(errors, name)("there is no branch 'x'")
+    assert str(error) == error.message == "there is no branch 'x'"
+    assert error.kind in ("error", TREE[name][1])
+
+
+@pytest.mark.parametrize("name", TREE)
+def test_an_error_passes_between_processes(name):
+    error = pickle.loads(pickle.dumps(getattr(errors, name)("what is wrong")))
+    assert type(error) is getattr(errors, name)
+    assert str(error) == "what is wrong"
+
+
+def test_an_error_of_the_os_has_no_number():
+    assert errors.EngineError("disk").errno is None
+
+
+def test_a_conflict_carries_what_clashes():
+    conflict = Conflict("k", "edit/edit", None, None, None)
+    assert ConflictError("m", [conflict]).conflicts == (conflict,)
+    assert ConflictError("m").conflicts == ()
+    again = pickle.loads(pickle.dumps(ConflictError("m", [conflict])))
+    assert again.conflicts == (conflict,)
+
+
+def test_the_public_names_are_these():
+    assert set(mnemosyne.__all__) == NAMES | TREE.keys()
+    assert list(mnemosyne.__all__) == sorted(mnemosyne.__all__)
+
+
+@pytest.mark.parametrize("name", sorted(NAMES | TREE.keys()))
+def test_a_public_name_is_there_and_described(name):
+    assert inspect.getdoc(getattr(mnemosyne, name))
