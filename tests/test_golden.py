@@ -4,6 +4,7 @@ A vector never changes: bytes that some store already holds depend on it.
 """
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,8 @@ from mnemosyne import tree
 from mnemosyne.blocks import Blocks
 from mnemosyne.chunks import LONGEST, SHORTEST
 from mnemosyne.engine import open_engine
+from mnemosyne.engine.sqlite_file import APPLICATION, FORMAT, PAGE_BYTES
+from mnemosyne.engine.sqlite_schema import SCHEMA
 from mnemosyne.errors import CorruptObjectError, ValidationError
 from mnemosyne.model import Commit, Provenance
 from mnemosyne.objects import (
@@ -224,3 +227,33 @@ def test_a_flipped_bit_never_comes_out(kind):
         engine.write({block: bytes(data)})
         with pytest.raises(CorruptObjectError, match=case["id"]):
             Blocks(engine).read_one(block)
+
+
+EXAMPLE = re.compile(r"```text\n(b[a-z2-7]{58})\n([0-9a-f\n]+)```")
+
+
+def test_the_worked_example_is_right():
+    text = (FOLDER.parent / "README.md").read_text()
+    shown = {parse_id(found[1]): bytes.fromhex(found[2]) for found in EXAMPLE.finditer(text)}
+    kinds = sorted(check_block(*each) for each in shown.items())
+    assert kinds == ["commit", "commit", "node", "record", "vector"]
+    commits = [decode_commit(*each) for each in shown.items() if check_block(*each) == "commit"]
+    [head] = [commit for commit in commits if commit.parents]
+    assert head.parents == (ROOT_COMMIT.id,)
+    [leaf] = [decode_node(block, shown[block]) for block in [parse_id(head.root)]]
+    assert leaf.keys == ["customers/4821"]
+    record = decode_record(leaf.links[0], shown[leaf.links[0]])
+    assert record.content == {"plan": "Enterprise"}
+    assert record.transaction == head.transaction
+    vector = record.vectors[""]
+    assert decode_vector(vector, shown[vector]).tolist() == [1.0, -0.5]
+    assert text.count(ROOT_COMMIT.id) == 2
+    assert text.count(text_id(tree.EMPTY_ROOT)) == 1
+
+
+def test_the_page_on_sqlite_shows_the_tables_as_they_are():
+    text = (FOLDER.parent / "sqlite.md").read_text()
+    assert SCHEMA.strip() in text
+    assert f"`0x{int.from_bytes(APPLICATION, 'big'):X}`" in text
+    assert f"| `user_version` | {FORMAT}," in text
+    assert f"| page size | {PAGE_BYTES:,} bytes" in text

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mnemosyne.engine.base import Engine
 from mnemosyne.errors import NotFoundError
+from mnemosyne.forks import renew_after_fork
 from mnemosyne.model import Commit, Record, Vectors
 from mnemosyne.objects import (
     Id,
@@ -66,6 +67,13 @@ class Blocks:
 
     def __init__(self, engine: Engine, *, nodes: int = 8192, commits: int = 4096) -> None:
         self.engine = engine
+        self._sizes = nodes, commits
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Forget what is kept decoded."""
+        nodes, commits = self._sizes
         self._nodes = _Recent[Node](nodes)
         self._commits = _Recent[Commit](commits)
 

@@ -7,7 +7,6 @@ Objects are DAG-CBOR blocks, vectors raw blocks, each named by the CIDv1 (sha2-2
 import hashlib
 import os
 from array import array
-from base64 import b32decode, b32encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -85,7 +84,7 @@ def check_id(block: Id, data: bytes) -> None:
 
 def text_id(block: Id) -> str:
     """The id as people read it: multibase base32."""
-    return "b" + b32encode(block).decode().rstrip("=").lower()
+    return libipld.encode_cid(block)
 
 
 def parse_id(text: str) -> Id:
@@ -95,7 +94,7 @@ def parse_id(text: str) -> Id:
         ValidationError: the text is no such id.
     """
     try:
-        block = b32decode(text[1:].upper() + "=" * (-(len(text) - 1) % 8))
+        _, block = libipld.decode_multibase(text)
     except ValueError:
         block = b""
     if len(block) != 36 or block[:4] not in (_DAG_CBOR, _RAW) or text_id(block) != text:

@@ -23,7 +23,7 @@ from mnemosyne.engine.base import Enumerates, HasReflog
 from mnemosyne.errors import InvalidRevisionError, NotFoundError
 from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit, ReflogEntry
-from mnemosyne.objects import is_vector, object_kind, parse_id, text_id
+from mnemosyne.objects import is_vector, object_kind, text_id
 from mnemosyne.refs import BRANCH, TAG, branch_ref
 
 __all__ = ["resolve", "short_id"]
@@ -92,8 +92,8 @@ def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str)
 
 
 def _named(blocks: Blocks, name: str) -> Commit:
-    if _WHOLE_ID.fullmatch(name) and blocks.engine.read([parse_id(name)]):
-        return blocks.commit(name)
+    if _WHOLE_ID.fullmatch(name):
+        return _by_id(blocks, name)
     for kind in (BRANCH, TAG):
         if head := blocks.engine.ref(kind + name):
             return blocks.commit(text_id(head))
@@ -107,6 +107,13 @@ def _named(blocks: Blocks, name: str) -> Commit:
             "`branches()`, `tags()` and `log()` list what there is"
         )
     return matches[0]
+
+
+def _by_id(blocks: Blocks, commit_id: str) -> Commit:
+    try:
+        return blocks.commit(commit_id)
+    except NotFoundError:
+        raise NotFoundError(f"there is no commit {commit_id} in {blocks.engine.url}") from None
 
 
 def _by_prefix(blocks: Blocks, text: str) -> list[Commit]:

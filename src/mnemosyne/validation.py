@@ -27,7 +27,7 @@ MAX_DEPTH = 64
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
-_NAME = re.compile(r"[^\s~^:?*\[\\@{}\x00-\x1f\x7f]+")
+_NAME = re.compile(r"[^\s~^:?*\[\]\\@{}\x00-\x1f\x7f-\x9f]+")
 
 
 def check_key(key: object) -> str:
@@ -59,8 +59,9 @@ def check_name(name: str, what: str) -> str:
         what: what it names, for the message.
 
     Raises:
-        ValidationError: the name is empty, longer than 255 bytes, has an empty part, or holds
-            white space, control characters or one of `~ ^ : ? * [ ] { } @` and the backslash.
+        ValidationError: the name is empty, longer than 255 bytes, has an empty part, starts with
+            `-`, or holds `..`, white space, control characters or one of `~ ^ : ? * [ ] { } @` and
+            the backslash.
     """
     parts_ok = bool(name) and all(name.split("/")) and ".." not in name and name[0] != "-"
     if not parts_ok or not _NAME.fullmatch(name) or len(check_text(name, what).encode()) > 255:

@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeAlias, TypeVar, cast
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
 from mnemosyne.errors import NotFoundError
+from mnemosyne.forks import renew_after_fork
 from mnemosyne.objects import Id
 
 __all__ = ["Changes", "Kind", "View", "ViewCache"]
@@ -85,7 +86,7 @@ class ViewCache:
         roots: of how many roots to keep the views of each kind.
     """
 
-    def __init__(self, blocks: Blocks, *, budget: int = 1 << 30, roots: int = 32) -> None:
+    def __init__(self, blocks: Blocks, *, budget: int = 1 << 30, roots: int = 16) -> None:
         self._blocks = blocks
         self._budget = budget
         self._roots = roots
@@ -93,6 +94,11 @@ class ViewCache:
         self._pending: dict[_Slot, Future[View]] = {}
         self._kinds: dict[tuple[Any, Any], Kind[Any]] = {}
         self._lock = Lock()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Begin anew, as a forked child must."""
+        self._cached, self._pending, self._kinds, self._lock = OrderedDict(), {}, {}, Lock()
 
     def kind(self, make: Callable[[A], K], argument: A) -> K:
         """The kind that `make(argument)` gives, made once for this cache so that all share it.

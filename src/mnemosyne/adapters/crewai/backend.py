@@ -24,8 +24,8 @@ from mnemosyne.adapters.crewai.translate import (
     record_of,
 )
 from mnemosyne.errors import NotFoundError, ReadOnlyError
-from mnemosyne.model import Blame, Provenance, Record
-from mnemosyne.objects import Id
+from mnemosyne.model import Blame, Commit, Provenance, Record
+from mnemosyne.objects import Id, parse_id
 from mnemosyne.refs import DEFAULT_BRANCH
 from mnemosyne.repository import Repository, open_repository
 from mnemosyne.snapshot import Snapshot
@@ -472,9 +472,11 @@ class MnemosyneStorageBackend:
                 )
             transaction.message = message
 
-        self._transact(write)
+        commit = self._transact(write)
+        if dimension is not None:
+            self._opened.dimension_at(parse_id(commit.root), dimension)
 
-    def _transact(self, write: Callable[[Transaction], None]) -> None:
+    def _transact(self, write: Callable[[Transaction], None]) -> Commit:
         repository = self.repository
         if self._revision is not None:
             raise ReadOnlyError(
@@ -482,7 +484,7 @@ class MnemosyneStorageBackend:
             )
         origin = current_origin()
         trailers = {"Save-Id": origin.save_id, "Run-Id": origin.run_id, "Crew": origin.crew}
-        repository.transact(
+        return repository.transact(
             write,
             self.branch,
             author=self.author,
@@ -519,6 +521,10 @@ class _Opened:
     def close(self) -> None:
         if self._repository:
             self._repository.close()
+
+    def dimension_at(self, root: Id, dimension: int) -> None:
+        """Remember the dimension of the embeddings below a root."""
+        self._known_dimension = root, dimension
 
     def check_dimension(self, snapshot: Snapshot, dimension: int) -> None:
         """Raise if the memory has embeddings of another dimension."""

@@ -141,13 +141,15 @@ def _explained(repository: Repository, branch: str) -> Generator[None]:
         yield
     except ConflictError as error:
         for conflict in error.conflicts:
-            later = repository.blame(conflict.key, branch).commit
+            later = repository.blame(conflict.key, branch)
+            agent = later.record.provenance.agent if later.record else None
+            by = describe.plain(describe.byline(later.commit)) + (f" ({agent})" if agent else "")
             error.add_note(
                 f"  {conflict.key} ({conflict.kind})\n"
                 f"    it wrote       {describe.preview(conflict.base)}\n"
                 f"    before it      {describe.preview(conflict.theirs)}\n"
                 f"    now            {describe.preview(conflict.ours)}\n"
-                f"    written by     {describe.plain(describe.byline(later))}"
+                f"    written by     {by}"
             )
         raise
 

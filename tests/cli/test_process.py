@@ -1,0 +1,154 @@
+"""`mnem` as a process: what it loads, what it writes into a pipe, how it ends."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import mnemosyne
+from mnemosyne.revision import short_id
+
+from .conftest import PLAN
+
+MNEM = [sys.executable, "-m", "mnemosyne"]
+LOADED = """
+import sys
+from mnemosyne.cli import main
+sys.argv = ["mnem", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+print(*sorted({name.partition(".")[0] for name in sys.modules}), file=sys.stderr)
+"""
+
+
+def loaded(code, *arguments):
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+def test_importing_the_package_loads_no_numpy_and_nothing_of_the_command():
+    modules = loaded("import sys, mnemosyne; print(*sys.modules, file=sys.stderr)")
+
+    assert "mnemosyne.repository" in modules
+    assert not {"numpy", "rich", "click", "mnemosyne.cli", "crewai"} & modules
+
+
+@pytest.mark.parametrize(
+    "arguments", [("log",), ("log", "--json"), ("why", PLAN), ("ls", "-l"), ("status",), ("show",)]
+)
+def test_verbs_that_need_no_vectors_load_neither_numpy_nor_rich(here, store, arguments):
+    modules = loaded(LOADED, *arguments)
+
+    assert {"mnemosyne", "click", "apsw"} <= modules
+    assert not {"numpy", "rich", "crewai", "asyncio"} & modules
+
+
+def test_log_in_a_pipe_is_plain(process, store):
+    ran = process("log")
+
+    assert ran.lines[0].startswith(short_id(store.poisoned))
+    assert "\x1b" not in ran.stdout and "\t" not in ran.stdout
+    assert ran.stderr == ""
+
+
+def test_json_and_exit_codes(process, store):
+    assert process("status", "--json").json["records"] == 3
+    assert process("show", "nope", "--json", code=3).error["kind"] == "not-found"
+    assert "Traceback" not in process("log", "-s", "/nowhere/at.mnem", code=3).stderr
+
+
+def test_the_environment_names_the_store(process, store, here):
+    mnemosyne.open(here / "nearer.mnem", create=True).close()
+
+    assert process("status", "--json", MNEMOSYNE_URL=str(store.path)).json["records"] == 3
+    assert process("status", "--json").json["records"] == 0
+
+
+def test_text_that_the_terminal_cannot_encode(process, store):
+    with mnemosyne.open(store.path) as repo:
+        repo.put("é🧠", "naïve → 🧠")
+
+    ran = process("ls", "-l", PYTHONIOENCODING="ascii")
+    assert "\\U0001f9e0" in ran.stdout
+
+
+@pytest.mark.parametrize("arguments", [("log",), ("ls", "-r"), ("show",)])
+def test_a_closed_pipe_is_quiet(here, store, arguments):
+    reader, writer = os.pipe()
+    os.close(reader)
+    done = subprocess.run(
+        [*MNEM, *arguments], stdout=writer, stderr=subprocess.PIPE, text=True, check=False
+    )
+    os.close(writer)
+
+    assert done.stderr == ""
+    assert done.returncode == 1
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+def test_a_full_disk_is_an_error(here, store):
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [*MNEM, "log"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+
+    assert done.returncode != 0
+    assert "No space left" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_an_interrupt_ends_with_130(here, store):
+    code = (
+        "import os, signal, sys; import mnemosyne.cli.commands.log as log; "
+        "from mnemosyne.cli import main; "
+        f"log._title = lambda *_: os.kill(os.getpid(), {int(signal.SIGINT)}); "
+        "sys.argv = ['mnem', 'log']; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 130
+    assert "Traceback" not in done.stderr
+
+
+def test_the_demo_without_crewai_says_what_to_install(here):
+    code = (
+        "import sys; sys.modules['crewai'] = None; from mnemosyne.cli import main; "
+        "sys.argv = ['mnem', 'demo']; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1].endswith("pip install 'mnemosyne-vcs[crewai]'")
+    assert not os.listdir(here)
+
+
+@pytest.mark.crewai
+def test_the_demo_leaves_a_store_to_explore(process):
+    pytest.importorskip("crewai")
+    told = process("demo").stdout
+    commands = [line.strip() for line in told.splitlines() if line.startswith("  mnem -s ")]
+
+    assert len(commands) == 3
+    for command in commands:
+        done = subprocess.run(
+            [*MNEM, *command.split()[1:]], capture_output=True, text=True, check=True
+        )
+        assert done.stdout
+    assert process("verify", "--json").json["ok"]
+    assert "demo.mnem" in process("demo", code=11).stderr
+
+
+@pytest.mark.crewai
+def test_the_demo_in_json_tells_no_story(process):
+    pytest.importorskip("crewai")
+    played = process("demo", "--json", "mine.mnem").json
+
+    assert played["path"] == "mine.mnem"
+    assert played["undone"]["trailers"]["Undoes"] == played["poisoned"]["id"]

@@ -1,0 +1,126 @@
+"""`mnem` on a real terminal: colours, tables cut to the width, questions, progress."""
+
+import os
+import re
+import sys
+
+import pytest
+
+import mnemosyne
+from mnemosyne.revision import short_id
+
+from .conftest import LONG, NOTE, PLAN
+
+pty = pytest.importorskip("pty")
+WIDTH = 90
+START = "import sys; sys.argv[0] = 'mnem'; from mnemosyne.cli import main; "
+
+
+@pytest.fixture
+def terminal(here):
+    """Runs `mnem` on a terminal; gives what it showed and its exit code."""
+    import fcntl
+    import struct
+    import termios
+
+    def run(*arguments, typed=b"", before="", **environment):
+        environment = {"TERM": "xterm-256color", "COLUMNS": str(WIDTH), **environment}
+        command = [sys.executable, "-c", f"{START}{before}main()", *arguments]
+        child, screen = pty.fork()
+        if child == 0:
+            os.execvpe(command[0], command, {**os.environ, **environment})
+        fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 40, WIDTH, 0, 0))
+        if typed:
+            os.write(screen, typed)
+        shown = b"".join(iter(lambda: read(screen), b""))
+        os.close(screen)
+        return shown.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+    return run
+
+
+def read(screen):
+    try:
+        return os.read(screen, 65536)
+    except OSError:  # how Linux says that the other side has ended
+        return b""
+
+
+def plain(shown):
+    return re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown)
+
+
+def test_colours(terminal, store):
+    shown, code = terminal("log")
+
+    assert code == 0
+    assert f"\x1b[33m{short_id(store.poisoned)}\x1b[0m" in shown
+
+
+@pytest.mark.parametrize("arguments", [("log",), ("ls", "-rl"), ("nope",), ("why", "nope")])
+def test_no_color_is_honoured(terminal, store, arguments):
+    shown, _ = terminal(*arguments, NO_COLOR="1")
+
+    assert "\x1b[" not in shown
+
+
+def test_a_table_keeps_keys_whole_and_cuts_what_records_say(terminal, store):
+    lines = plain(terminal("ls", "-rl")[0]).splitlines()
+
+    assert max(map(len, lines)) <= WIDTH
+    assert [line.split()[0] for line in lines if line] == [NOTE, PLAN, lines[2].split()[0]]
+    assert lines[0].rstrip().endswith("…")
+    assert LONG not in lines[0]
+
+
+def test_a_table_in_colour(terminal, store):
+    shown, _ = terminal("search", "--like", PLAN)
+
+    assert f"\x1b[36m{NOTE}\x1b[0m" in shown
+
+
+@pytest.mark.parametrize("typed, code, plan", [(b"y\n", 0, "Enterprise"), (b"n\n", 1, "Free")])
+def test_undo_asks(terminal, store, typed, code, plan):
+    shown, ended = terminal("undo", typed=typed)
+
+    assert ended == code
+    assert "What would change" in shown and "Undo this?" in shown
+    with mnemosyne.open(store.path, read_only=True) as repo:
+        assert repo.at()[PLAN].content["content"] == f"4821 is on {plan}"
+
+
+def test_an_interrupted_question_changes_nothing(terminal, store):
+    _, ended = terminal("undo", typed=b"\x03")
+
+    assert ended == 130
+    with mnemosyne.open(store.path, read_only=True) as repo:
+        assert repo.resolve().id == store.poisoned
+
+
+def test_a_branch_that_moved_during_the_question(terminal, store):
+    meddle = (
+        "import click, mnemosyne; "
+        "click.confirm = lambda *a, **k: "
+        f"bool(mnemosyne.open({str(store.path)!r}).put('x', 1)); "
+    )
+    shown, ended = terminal("undo", before=meddle)
+
+    assert ended == 4
+    assert "moved since" in shown
+    with mnemosyne.open(store.path, read_only=True) as repo:
+        assert repo.at()[PLAN].content["content"] == "4821 is on Free"
+
+
+def test_a_long_check_shows_how_far_it_is(terminal, store):
+    hurry = "import mnemosyne.cli.commands.verify as verify; verify.PATIENCE = 0; "
+    shown, ended = terminal("verify", before=hurry)
+
+    assert ended == 0
+    assert "checking" in shown and "100%" in shown
+    assert plain(shown).splitlines()[-1].endswith("all sound")
+
+
+def test_a_short_check_shows_none(terminal, store):
+    shown, _ = terminal("verify", before="import mnemosyne.cli.commands.verify as v; v.PATIENCE = 1e9; ")
+
+    assert "checking" not in shown
