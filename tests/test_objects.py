@@ -281,7 +281,7 @@ def test_ids_are_read_as_they_are_written(data, raw):
 KNOWN = text_id(object_id(b"x"))
 
 
-def spelled(block):
+def base32(block):
     return "b" + b32encode(block).decode().rstrip("=").lower()
 
 
@@ -298,9 +298,9 @@ def spelled(block):
         KNOWN[:20] + "1" + KNOWN[21:],
         KNOWN[:20] + "é" + KNOWN[21:],
         KNOWN[:20] + " " + KNOWN[21:],
-        spelled(b"\x01\x70\x12\x20" + bytes(32)),
-        spelled(b"\x01\x71\x13\x20" + bytes(32)),
-        spelled(b"\x01\x71\x12\x20" + bytes(31)),
+        base32(b"\x01\x70\x12\x20" + bytes(32)),
+        base32(b"\x01\x71\x13\x20" + bytes(32)),
+        base32(b"\x01\x71\x12\x20" + bytes(31)),
         "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWnPbdG",
     ],
 )
