@@ -6,7 +6,7 @@ Objects are DAG-CBOR blocks, vectors raw blocks, each named by the CIDv1 (sha2-2
 
 import hashlib
 import os
-from array import array
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
@@ -339,11 +339,14 @@ def vector_floats(values: object, where: str) -> bytes:
 
     try:
         if isinstance(values, list):
-            flat = np.frombuffer(array("f", cast("list[float]", values)), dtype=np.float32)
+            numbers = cast("list[float]", values)
+            flat = vector_of_floats(struct.pack(f"<{len(numbers)}f", *numbers))
+        elif isinstance(values, np.ndarray) and cast("Vector", values).dtype == np.float32:
+            flat = cast("Vector", values)
         else:
             with np.errstate(over="ignore"):
                 flat = np.asarray(values, dtype=np.float32)
-    except (TypeError, ValueError, OverflowError) as error:
+    except (TypeError, ValueError, OverflowError, struct.error) as error:
         raise ValidationError(f"{where} is no vector of float32 numbers: {error}") from error
     if flat.ndim != 1 or not flat.size:
         raise ValidationError(f"{where} has the shape {flat.shape}; a vector has one axis")

@@ -153,7 +153,7 @@ class MnemosyneStorageBackend:
             NotFoundError: no commit has had the record.
         """
         snapshot = self._snapshot()
-        key = self._key_of(snapshot, record_id) or self._lost_key(snapshot, record_id)
+        key = self._keys(snapshot)(record_id) or self._lost_key(snapshot, record_id)
         return list(self.repository.history(key, snapshot.commit.id))
 
     def why(self, record_id: str) -> Blame:
@@ -302,7 +302,7 @@ class MnemosyneStorageBackend:
             EngineError: the store cannot be read.
         """
         snapshot = self._snapshot()
-        key = self._key_of(snapshot, record_id)
+        key = self._keys(snapshot)(record_id)
         return None if key is None else record_of(snapshot[key])
 
     def list_records(
@@ -420,10 +420,14 @@ class MnemosyneStorageBackend:
         transaction.watch()
         return self.repository.at(transaction.base.id)
 
-    def _key_of(self, snapshot: Snapshot, record_id: str) -> str | None:
-        """The key of a record; keys without a leading `/` are not CrewAI's."""
-        keys = snapshot.view(IdentityKind, record_id_of).keys_of(record_id)
-        return next((key for key in keys if key.startswith("/")), None)
+    def _keys(self, snapshot: Snapshot) -> Callable[[str], str | None]:
+        """Gives the key of a record id; keys without a leading `/` are not CrewAI's."""
+        view = snapshot.view(IdentityKind, record_id_of)
+
+        def key_of(record_id: str) -> str | None:
+            return next((key for key in view.keys_of(record_id) if key.startswith("/")), None)
+
+        return key_of
 
     def _scopes(self, snapshot: Snapshot) -> ScopesView:
         return snapshot.view(ScopesKind, facts_of)
@@ -432,7 +436,7 @@ class MnemosyneStorageBackend:
         """The key that a record had before it was deleted."""
         for commit in self.repository.log(snapshot.commit.id):
             before = self.repository.at(commit.parents[0])
-            key = self._key_of(before, record_id)
+            key = self._keys(before)(record_id)
             if key is not None:
                 return key
         raise NotFoundError(f"no commit up to {snapshot.commit.id} has had record {record_id!r}")
@@ -443,7 +447,7 @@ class MnemosyneStorageBackend:
         prefix = prefix_of(scope_prefix)
         if record_ids is None:
             return list(snapshot.scan_keys(prefix))
-        found = (self._key_of(snapshot, each) for each in dict.fromkeys(record_ids))
+        found = map(self._keys(snapshot), dict.fromkeys(record_ids))
         return [key for key in found if key is not None and key.startswith(prefix)]
 
     def _put(self, records: "Iterable[MemoryRecord]", message: str) -> None:
@@ -455,8 +459,9 @@ class MnemosyneStorageBackend:
             base = self._base(transaction)
             if dimension is not None:
                 self._opened.check_dimension(base, dimension)
+            key_of = self._keys(base)
             for draft in drafts.values():
-                old = self._key_of(base, draft.id)
+                old = key_of(draft.id)
                 if old is not None and old != draft.key:
                     transaction.move(old, draft.key)
                 transaction.put(
