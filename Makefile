@@ -3,15 +3,16 @@ UV_VERSION := 0.13.9
 UV := .tools/bin/uv
 CORE := UV_PROJECT_ENVIRONMENT=.venv $(UV) run --locked
 CREWAI := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai
+DOCS := NO_MKDOCS_2_WARNING=1 UV_PROJECT_ENVIRONMENT=.venv-docs $(UV) run --locked --only-group docs
 BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 
-.PHONY: demo test test-core test-crewai lint bench conformance format soak clean
+.PHONY: demo test test-core test-crewai lint docs bench conformance format soak clean
 
 demo: $(UV)
 	$(CREWAI) mnem demo "$$(mktemp -d)/demo.mnem"
 	@echo "(mnem is .venv-crewai/bin/mnem here)"
 
-test: lint test-core test-crewai
+test: lint docs test-core test-crewai
 
 test-core: $(UV)
 	$(CORE) pytest --ignore=tests/adapters
@@ -24,6 +25,9 @@ lint: $(UV)
 	$(CREWAI) ruff check .
 	$(CREWAI) basedpyright
 	$(CREWAI) lint-imports
+
+docs: $(UV)
+	$(DOCS) mkdocs build --strict --quiet
 
 soak: $(UV)
 	$(CORE) pytest --ignore=tests/adapters -m soak
@@ -44,4 +48,4 @@ $(UV):
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 clean:
-	rm -rf .tools .venv .venv-crewai .pytest_cache .ruff_cache .hypothesis
+	rm -rf .tools .venv .venv-crewai .venv-docs site .pytest_cache .ruff_cache .hypothesis

@@ -32,27 +32,38 @@ def unregistered():
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_python_and_console_blocks(page, tmp_path, monkeypatch, unregistered):
-    """Python first, in order and in one namespace; then each command, which must succeed."""
+    """Each in turn, Python in one namespace; the README shows first what its code has done."""
     monkeypatch.chdir(tmp_path)
     namespace: dict[str, object] = {}
-    for source in blocks(page, "python"):
-        exec(compile(source, page.name, "exec"), namespace)
-    for path in tmp_path.glob("agent.mnem*"):
-        path.unlink()
-    for text in blocks(page, "console"):
-        for command, *expected in _commands(text):
-            words = shlex.split(command)
-            assert words[0] == "mnem"
-            done = subprocess.run(
-                [sys.executable, "-m", "mnemosyne", *words[1:]],
-                capture_output=True,
-                text=True,
-                env={k: v for k, v in os.environ.items() if k != "MNEMOSYNE_URL"},
-            )
-            assert done.returncode == 0, f"{command}: {done.stderr}"
-            shown = " ".join(done.stdout.split())
-            for line in expected:
-                assert _without_ids(" ".join(line.split())) in _without_ids(shown), command
+    found = BLOCK.findall(page.read_text())
+    if page.name == "README.md":
+        found.sort(key=lambda block: block[0] == "console")
+    for language, text in found:
+        if language == "python":
+            exec(compile(text, page.name, "exec"), namespace)
+        elif language == "console":
+            if page.name == "README.md":
+                namespace.clear()
+                for path in tmp_path.glob("agent.mnem*"):
+                    path.unlink()
+            for command, *expected in _commands(text):
+                _run(command, expected)
+
+
+def _run(command, expected):
+    words = shlex.split(command)
+    assert words[0] == "mnem"
+    done = subprocess.run(
+        [sys.executable, "-m", "mnemosyne", *words[1:]],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={k: v for k, v in os.environ.items() if k != "MNEMOSYNE_URL"},
+    )
+    assert done.returncode == 0, f"{command}: {done.stderr}"
+    shown = _without_ids(" ".join(done.stdout.split()))
+    for line in expected:
+        assert _without_ids(" ".join(line.split())) in shown, command
 
 
 def _commands(text: str) -> list[list[str]]:

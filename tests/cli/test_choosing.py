@@ -1,7 +1,5 @@
 """Which store and branch `mnem` works on, and how it fails."""
 
-import os
-
 import pytest
 
 import mnemosyne
@@ -53,7 +51,9 @@ class TestStore:
         assert "one.mnem, two.mnem" in mnem("log", code=2).stderr
         assert mnem("log", "-s", "two.mnem").stdout == ""
 
-    def test_none_says_what_to_do(self, mnem):
+    def test_none_says_what_to_do(self, mnem, monkeypatch):
+        monkeypatch.chdir("/")
+
         assert "mnem init" in mnem("log", code=3).stderr
 
     def test_the_environment_comes_before_files(self, mnem, store, here, monkeypatch):
@@ -65,7 +65,7 @@ class TestStore:
 
     def test_a_named_store_that_is_not_there_is_not_made(self, mnem, here):
         assert "nope.mnem" in mnem("log", "-s", "nope.mnem", code=3).stderr
-        assert not os.listdir(here)
+        assert not list(here.iterdir())
 
 
 class TestSharedOptions:
@@ -132,4 +132,7 @@ class TestFailures:
 
 
 def test_control_characters_are_shown_and_lines_kept():
-    assert printable("a\x1b[31m\x9b\x07b\nc\u00e9\u2192") == "a\\u001b[31m\\u009b\\u0007b\nc\u00e9\u2192"
+    assert (
+        printable("a\x1b[31m\x9b\x07b\nc\u00e9\u2192")
+        == "a\\u001b[31m\\u009b\\u0007b\nc\u00e9\u2192"
+    )

@@ -352,4 +352,4 @@ def test_a_moved_record_is_one_change(mnem, store):
         tx.move(TEAM, "/archive/team")
 
     assert f"moved  /archive/team  from {TEAM}" in mnem("show").lines
-    assert mnem("log", "--oneline", "-n", "1").stdout.endswith("1 moved\n")
+    assert mnem("log", "--oneline", "-n", "1").stdout.endswith("1 added, 1 removed\n")

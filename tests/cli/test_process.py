@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -12,6 +13,7 @@ from mnemosyne.revision import short_id
 
 from .conftest import PLAN
 
+FULL = Path("/dev/full")
 MNEM = [sys.executable, "-m", "mnemosyne"]
 LOADED = """
 import sys
@@ -40,9 +42,12 @@ def test_importing_the_package_loads_no_numpy_and_nothing_of_the_command():
 
 
 @pytest.mark.parametrize(
-    "arguments", [("log",), ("log", "--json"), ("why", PLAN), ("ls", "-l"), ("status",), ("show",)]
+    "arguments", [("log",), ("log", "--json"), ("why", PLAN), ("ls", "-l"), ("status",)]
 )
 def test_verbs_that_need_no_vectors_load_neither_numpy_nor_rich(here, store, arguments):
+    with mnemosyne.open(store.path) as repo, repo.transaction() as tx:
+        tx.put(PLAN, "changed without a message", embedding=[0, 0, 1])
+
     modules = loaded(LOADED, *arguments)
 
     assert {"mnemosyne", "click", "apsw"} <= modules
@@ -91,9 +96,9 @@ def test_a_closed_pipe_is_quiet(here, store, arguments):
     assert done.returncode == 1
 
 
-@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs /dev/full")
+@pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full")
 def test_a_full_disk_is_an_error(here, store):
-    with open("/dev/full", "w") as full:
+    with FULL.open("w") as full:
         done = subprocess.run(
             [*MNEM, "log"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
@@ -109,9 +114,7 @@ def test_an_interrupt_ends_with_130(here, store):
         f"log._title = lambda *_: os.kill(os.getpid(), {int(signal.SIGINT)}); "
         "sys.argv = ['mnem', 'log']; main()"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
@@ -126,7 +129,7 @@ def test_the_demo_without_crewai_says_what_to_install(here):
 
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1].endswith("pip install 'mnemosyne-vcs[crewai]'")
-    assert not os.listdir(here)
+    assert not list(here.iterdir())
 
 
 @pytest.mark.crewai
@@ -151,4 +154,4 @@ def test_the_demo_in_json_tells_no_story(process):
     played = process("demo", "--json", "mine.mnem").json
 
     assert played["path"] == "mine.mnem"
-    assert played["undone"]["trailers"]["Undoes"] == played["poisoned"]["id"]
+    assert played["poisoned"]["id"] in played["undone"]["trailers"]["Undoes"].split()

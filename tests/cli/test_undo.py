@@ -121,9 +121,9 @@ class TestRefusals:
         assert "Run-Id" in mnem("undo", "--run", "dddd", "--yes", code=3).stderr
 
     def test_the_start_of_several_runs(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
-            with repo.transaction(trailers={"Run-Id": "bbbb-other"}) as tx:
-                tx.put("x", 1)
+        trailers = {"Run-Id": "bbbb-other"}
+        with mnemosyne.open(store.path) as repo, repo.transaction(trailers=trailers) as tx:
+            tx.put("x", 1)
 
         message = mnem("undo", "--run", "bbbb", "--yes", code=5).stderr
         assert RUN_2 in message and "bbbb-other" in message

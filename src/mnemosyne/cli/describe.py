@@ -3,7 +3,6 @@
 import json
 import re
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
@@ -16,7 +15,6 @@ __all__ = [
     "age",
     "byline",
     "byte_size",
-    "change_counts",
     "changes",
     "counted",
     "moment",
@@ -87,12 +85,6 @@ def plain(parts: Iterable[Part]) -> str:
 def title(commit: Commit) -> str:
     """The first line of a commit's message."""
     return commit.message.partition("\n")[0]
-
-
-def change_counts(found: Iterable[Change]) -> str:
-    """How many keys changed in which way, such as `2 added, 1 changed`."""
-    counts = Counter(change.kind for change in found)
-    return ", ".join(f"{counts[kind]:,} {kind}" for kind in _KIND_STYLES if counts[kind])
 
 
 def trailers(commit: Commit) -> str:
