@@ -217,6 +217,14 @@ def test_a_clash_raises_with_the_conflict_and_writes_nothing(repo: Repository, t
     assert repo.resolve().id == theirs.id
 
 
+def test_a_transaction_that_only_reads_never_clashes(repo: Repository):
+    repo.put("a", 1)
+    with repo.transaction() as tx:
+        assert tx["a"].content == 1
+        theirs = repo.put("a", 2)
+    assert tx.result.id == theirs.id
+
+
 def test_both_sides_writing_the_same_value_is_no_clash(repo: Repository):
     tx = repo.transaction()
     tx.put("a", {"x": 1}, embedding=[1, 2])

@@ -299,7 +299,7 @@ class Transaction:
 
     def _attempt(self) -> Commit:
         head = branch_head(self._blocks, self.branch)
-        if head.id != self.base.id:
+        if self._pending and head.id != self.base.id:
             self._check_against(head)
         node, root = self._blocks.node, parse_id(head.root)
         changes = {

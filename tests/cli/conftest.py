@@ -40,7 +40,7 @@ def store(tmp_path, clock):
     path = tmp_path / "memory.mnem"
     with mnemosyne.open(path, create=True) as opened:
         repo = Repository(opened.blocks.engine, author="crewai", clock=clock)
-        trailers = {"Run-Id": RUN_1, "Save-Id": SAVE_1, "Crew": "support"}
+        trailers = {"Run-Id": RUN_1, "Save-Id": SAVE_1, "Crew": "the support desk"}
         with repo.transaction(trailers=trailers) as tx:
             first = Provenance(source="ticket-7731", agent="Onboarding analyst", run=RUN_1)
             tx.put(PLAN, memory("4821 is on Enterprise"), embedding=[1, 0, 0], provenance=first)

@@ -45,7 +45,7 @@ class TestLog:
             f"{first}  2026-09-21 14:14:00Z  crewai  read note 118",
             f"            run {RUN_2[:8]}",
             f"{second}  2026-09-21 14:13:00Z  crewai  3 added",
-            f"            run {RUN_1[:8]}  save {SAVE_1[:8]}  crew support",
+            f"            run {RUN_1[:8]}  save {SAVE_1[:8]}  crew the support desk",
         ]
 
     def test_oneline(self, mnem, store):

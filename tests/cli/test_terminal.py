@@ -2,6 +2,7 @@
 
 import os
 import re
+import select
 import sys
 
 import pytest
@@ -43,6 +44,8 @@ def terminal(here):
 
 
 def read(screen):
+    ready, _, _ = select.select([screen], [], [], 60)
+    assert ready, "the command waits for something"
     try:
         return os.read(screen, 65536)
     except OSError:  # how Linux says that the other side has ended
@@ -65,6 +68,10 @@ def test_no_color_is_honoured(terminal, store, arguments):
     shown, _ = terminal(*arguments, NO_COLOR="1")
 
     assert "\x1b[" not in shown
+
+
+def test_a_dumb_terminal_gets_no_colours(terminal, store):
+    assert "\x1b[" not in terminal("log", TERM="dumb")[0]
 
 
 def test_a_table_keeps_keys_whole_and_cuts_what_records_say(terminal, store):

@@ -26,7 +26,8 @@ __all__ = [
 ]
 
 _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
-_UUID = re.compile(r"[0-9a-f]{8}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{4}-?[0-9a-f]{12}", re.I)
+_UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I)
+_COMMIT_ID = re.compile(r"\bbafyrei[a-z2-7]{52}\b")
 _KIND_STYLES = {"added": "good", "removed": "bad", "changed": "id", "moved": "id"}
 _TRAILER_NAMES = {"Run-Id": "run", "Save-Id": "save", "Crew": "crew"}
 _FIELD_LENGTH = 200
@@ -149,5 +150,4 @@ def _shortened(text: str, limit: int) -> str:
 
 
 def _short_ids(value: str) -> str:
-    words = (word[:8] if _UUID.fullmatch(word) else short_id(word) for word in value.split(" "))
-    return " ".join(words)
+    return _COMMIT_ID.sub(lambda found: short_id(found[0]), _UUID.sub(lambda u: u[0][:8], value))

@@ -1,12 +1,11 @@
 """How a failure is shown, and the exit code that it gives."""
 
-import os
 import sys
 
 import click
 
 from mnemosyne.cli.as_json import conflict_json
-from mnemosyne.cli.output import dumps, paint, printable
+from mnemosyne.cli.output import color_wanted, dumps, paint, printable
 from mnemosyne.errors import ConflictError, MnemosyneError
 
 __all__ = ["DAMAGED", "EXIT_CODES", "INTERRUPTED", "exit_code", "show_failure"]
@@ -66,7 +65,7 @@ def show_failure(error: Exception, *, as_json: bool) -> None:
     elif isinstance(error, click.UsageError):
         error.show()
     else:
-        color = sys.stderr.isatty() and not os.environ.get("NO_COLOR")
+        color = sys.stderr.isatty() and color_wanted()
         print(paint("Error:", "bad", color=color), printable(_message(error)), file=sys.stderr)
         for note in getattr(error, "__notes__", ()):
             print(printable(note), file=sys.stderr)

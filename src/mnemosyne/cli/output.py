@@ -1,6 +1,7 @@
 """Printing: coloured and cut to the width on a terminal, whole and plain anywhere else."""
 
 import json
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -8,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Output", "Part", "Styled", "dumps", "paint", "printable"]
+__all__ = ["Output", "Part", "Styled", "color_wanted", "dumps", "paint", "printable"]
 
 
 class Styled(NamedTuple):
@@ -48,6 +49,11 @@ def dumps(value: object, indent: int | None = None) -> str:
     return printable(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
+def color_wanted() -> bool:
+    """Whether a terminal may be shown colours: unless `NO_COLOR` is set or `TERM` is `dumb`."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def paint(text: str, style: str, *, color: bool) -> str:
     """The text, in the style if colours are wanted."""
     return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if color and text else text
@@ -58,17 +64,16 @@ class Output:
 
     Args:
         as_json: results are printed by `json` only; texts are left out.
-        color: whether a terminal may be shown colours.
 
     Attributes:
         as_json: whether results are JSON.
         terminal: whether stdout is a terminal.
     """
 
-    def __init__(self, *, as_json: bool = False, color: bool = True) -> None:
+    def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
         self.terminal = sys.stdout.isatty()
-        self._color = color and self.terminal
+        self._color = self.terminal and color_wanted()
 
     def json(self, value: object) -> None:
         """Print a value as one line of JSON."""

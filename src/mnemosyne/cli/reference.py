@@ -21,7 +21,7 @@ _SETTINGS = """\
 | --- | --- |
 | `MNEMOSYNE_URL` | the store, where `-s` does not name one |
 | `MNEMOSYNE_AUTHOR` | who writes, where `--author` does not say; else the user's name |
-| `NO_COLOR` | if it is not empty, no colours |
+| `NO_COLOR` | if it is not empty, no colours; nor with `TERM=dumb` |
 
 ## Output
 

@@ -34,7 +34,7 @@ class Session:
     @cached_property
     def output(self) -> Output:
         """Where results go."""
-        return Output(as_json=self.as_json, color=not os.environ.get("NO_COLOR"))
+        return Output(as_json=self.as_json)
 
     def open(self, *, author: str | None = None) -> Repository:
         """Open the store until the command ends, for reading unless there is an author.

@@ -1,0 +1,216 @@
+"""What answers the questions, and two memories that a program would write by hand."""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.audit.runs import (
+    LEFT,
+    MAIN,
+    RIGHT,
+    Belief,
+    Contents,
+    Edit,
+    Model,
+    State,
+    Step,
+    applied,
+    contents,
+    edits,
+    merged,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+Origin = tuple[str, int]
+
+
+class CannotAnswerError(Exception):
+    """The memory does not hold what the question asks for."""
+
+
+class Memory(ABC):
+    """A memory that takes a run step by step and is then asked.
+
+    Every question but `now` and `size` may raise `CannotAnswerError`.
+    """
+
+    @abstractmethod
+    def take(self, step: Step) -> None:
+        """Do a step."""
+
+    @abstractmethod
+    def now(self) -> Contents:
+        """What does it believe now?"""
+
+    @abstractmethod
+    def at(self, step: int) -> Contents:
+        """What did the branch of a step believe after it?"""
+
+    @abstractmethod
+    def went_wrong(self, key: str, wrong: str) -> int:
+        """Which step first gave a key its wrong value?"""
+
+    @abstractmethod
+    def origin(self, key: str) -> Origin:
+        """Which observation set a key: its source and its step?"""
+
+    @abstractmethod
+    def changed_by(self, step: int) -> set[Edit]:
+        """What did a step change?"""
+
+    @abstractmethod
+    def merge(
+        self, left: tuple[Step, ...], right: tuple[Step, ...]
+    ) -> tuple[Contents, set[str]]:
+        """Two agents continue from here: what do they remember together, left prevailing, and in
+        which keys do they conflict?
+        """
+
+    @abstractmethod
+    def size(self) -> int:
+        """How many bytes does it take on disk?"""
+
+    def close(self) -> None:
+        """Give back what it holds."""
+
+
+class DictMemory(Memory):
+    """A dictionary from key to value, source and step: only the present is in it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.model = Model()
+
+    def take(self, step: Step) -> None:
+        self.model.take(step)
+
+    def now(self) -> Contents:
+        return contents(self.model.heads[MAIN])
+
+    def at(self, step: int) -> Contents:
+        raise CannotAnswerError("a put replaces what was there")
+
+    def went_wrong(self, key: str, wrong: str) -> int:
+        belief = self.model.heads[MAIN].get(key)
+        if belief is None or belief.value != wrong:
+            raise CannotAnswerError("a put replaces what was there")
+        return belief.step
+
+    def origin(self, key: str) -> Origin:
+        belief = self.model.heads[MAIN][key]
+        return belief.source, belief.step
+
+    def changed_by(self, step: int) -> set[Edit]:
+        raise CannotAnswerError("a put replaces what was there")
+
+    def merge(
+        self, left: tuple[Step, ...], right: tuple[Step, ...]
+    ) -> tuple[Contents, set[str]]:
+        ours, theirs = (_continued(self.model.heads[MAIN], each) for each in (left, right))
+        return contents(theirs | ours), {
+            key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)
+        }
+
+    def size(self) -> int:
+        state = self.model.heads[MAIN]
+        rows = {k: {"value": b.value, "source": b.source, "step": b.step} for k, b in state.items()}
+        return self.path.write_text(json.dumps(rows))
+
+
+class LogMemory(Memory):
+    """A file with one line of JSON a step; every answer is a replay of the file.
+
+    The replay knows branches and merges three ways: code that the owner of such a log must write.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = path.open("a")
+
+    def take(self, step: Step) -> None:
+        event: dict[str, Any] = {"step": step.number, "branch": step.branch, "agent": step.agent}
+        if step.merges:
+            event["merges"] = step.merges
+        else:
+            event |= {"source": step.source, "puts": step.puts}
+            event |= {"deletes": step.deletes} if step.deletes else {}
+            event |= {"derived_from": step.derived_from} if step.derived_from else {}
+        self.file.write(json.dumps(event) + "\n")
+        self.file.flush()
+
+    def now(self) -> Contents:
+        return contents(self._replay().heads[MAIN])
+
+    def at(self, step: int) -> Contents:
+        model, last = Model(), MAIN
+        for event in self._events():
+            model.take(event)
+            last = event.branch
+            if event.number == step:
+                break
+        return contents(model.heads[last])
+
+    def went_wrong(self, key: str, wrong: str) -> int:
+        return next(event.number for event in self._events() if event.puts.get(key) == wrong)
+
+    def origin(self, key: str) -> Origin:
+        belief = self._replay().heads[MAIN][key]
+        return belief.source, belief.step
+
+    def changed_by(self, step: int) -> set[Edit]:
+        model = Model()
+        for event in self._events():
+            if event.number == step:
+                before = contents(model.state(event.branch))
+                return edits(before, contents(model.take(event)))
+            model.take(event)
+        raise CannotAnswerError(f"there is no step {step}")
+
+    def merge(
+        self, left: tuple[Step, ...], right: tuple[Step, ...]
+    ) -> tuple[Contents, set[str]]:
+        for step in (*left, *right):
+            self.take(step)
+        model = self._replay()
+        state, conflicts = merged(model.bases[LEFT], model.heads[LEFT], model.heads[RIGHT])
+        return contents(state), conflicts
+
+    def size(self) -> int:
+        return self.path.stat().st_size
+
+    def close(self) -> None:
+        self.file.close()
+
+    def _replay(self) -> Model:
+        model = Model()
+        for event in self._events():
+            model.take(event)
+        return model
+
+    def _events(self) -> Iterator[Step]:
+        with self.path.open() as lines:
+            for line in lines:
+                event = json.loads(line)
+                yield Step(
+                    event["step"],
+                    event["branch"],
+                    event["agent"],
+                    event.get("source", ""),
+                    event.get("puts", {}),
+                    tuple(event.get("deletes", ())),
+                    merges=event.get("merges"),
+                )
+
+
+def _continued(state: State, steps: tuple[Step, ...]) -> State:
+    for step in steps:
+        state = applied(state, step)
+    return state
+
+
+__all__ = ["Belief", "CannotAnswerError", "DictMemory", "LogMemory", "Memory", "Origin"]
