@@ -1,6 +1,7 @@
 """What child processes of the tests do to a store: `python store_child.py ACTION PATH NAME N`."""
 
 import sys
+from datetime import timedelta
 
 import mnemosyne
 from mnemosyne import Provenance
@@ -40,6 +41,15 @@ def read(path: str, name: str, count: int) -> None:
     say("read", seen)
 
 
+def collect(path: str, name: str, count: int) -> None:
+    """Collect garbage again and again, telling how many objects went."""
+    repo = mnemosyne.open(path, author=name)
+    say("ready")
+    sys.stdin.readline()
+    for _ in range(count):
+        say(repo.gc(keep_reflog=timedelta(0)).objects)
+
+
 if __name__ == "__main__":
     action, path, name, count = sys.argv[1:]
-    {"save": save, "read": read}[action](path, name, int(count))
+    {"save": save, "read": read, "collect": collect}[action](path, name, int(count))

@@ -20,6 +20,7 @@ TREE = {
     "DimensionError": (("ValidationError",), "dimension"),
     "ConflictError": (("MnemosyneError",), "conflict"),
     "RefConflictError": (("ConflictError",), "ref-conflict"),
+    "InconclusiveError": (("MnemosyneError",), "inconclusive"),
     "ReadOnlyError": (("MnemosyneError", PermissionError), "read-only"),
     "CorruptObjectError": (("MnemosyneError",), "corrupt"),
     "FormatVersionError": (("MnemosyneError",), "format-version"),
@@ -105,3 +106,24 @@ def test_the_public_names_are_these():
 @pytest.mark.parametrize("name", sorted(NAMES | TREE.keys()))
 def test_a_public_name_is_there_and_described(name):
     assert inspect.getdoc(getattr(mnemosyne, name))
+
+
+def test_the_page_of_errors_says_what_is():
+    """Its table lists every error with its bases, kind and exit code."""
+    from pathlib import Path
+
+    from mnemosyne import errors
+    from mnemosyne.cli.failures import exit_code
+
+    page = (Path(__file__).parents[1] / "docs" / "errors.md").read_text()
+    lines = [line for line in page.splitlines() if line.startswith("| `")]
+    rows = [[cell.strip(" `") for cell in line.strip("|").split("|")] for line in lines]
+    listed = {row[0]: row for row in rows}
+    assert set(listed) == set(errors.__all__) - {"MnemosyneError"}
+    for name, row in listed.items():
+        error = getattr(errors, name)
+        also = row[1]
+        bases = {base.__name__ for base in error.__bases__} - {"MnemosyneError"}
+        assert ({also} if also else set()) == bases, name
+        raised = error("message")
+        assert (row[2], int(row[3])) == (error.kind, exit_code(raised)), name

@@ -10,13 +10,11 @@ from benchmarks.audit.runs import (
     LEFT,
     MAIN,
     RIGHT,
-    Belief,
     Contents,
     Edit,
     Model,
     State,
     Step,
-    applied,
     contents,
     edits,
     merged,
@@ -56,17 +54,15 @@ class Memory(ABC):
         """Which step first gave a key its wrong value?"""
 
     @abstractmethod
-    def origin(self, key: str) -> Origin:
-        """Which observation set a key: its source and its step?"""
+    def origin(self, key: str, at: int | None = None) -> Origin:
+        """Which observation set the value that a key has, or had at a step: source and step?"""
 
     @abstractmethod
     def changed_by(self, step: int) -> set[Edit]:
         """What did a step change?"""
 
     @abstractmethod
-    def merge(
-        self, left: tuple[Step, ...], right: tuple[Step, ...]
-    ) -> tuple[Contents, set[str]]:
+    def merge(self, left: tuple[Step, ...], right: tuple[Step, ...]) -> tuple[Contents, set[str]]:
         """Two agents continue from here: what do they remember together, left prevailing, and in
         which keys do they conflict?
         """
@@ -80,7 +76,7 @@ class Memory(ABC):
 
 
 class DictMemory(Memory):
-    """A dictionary from key to value, source and step: only the present is in it."""
+    """A dictionary from key to value: only the present is in it. A branch is a copy."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -93,33 +89,24 @@ class DictMemory(Memory):
         return contents(self.model.heads[MAIN])
 
     def at(self, step: int) -> Contents:
-        raise CannotAnswerError("a put replaces what was there")
+        raise CannotAnswerError
 
     def went_wrong(self, key: str, wrong: str) -> int:
-        belief = self.model.heads[MAIN].get(key)
-        if belief is None or belief.value != wrong:
-            raise CannotAnswerError("a put replaces what was there")
-        return belief.step
+        raise CannotAnswerError
 
-    def origin(self, key: str) -> Origin:
-        belief = self.model.heads[MAIN][key]
-        return belief.source, belief.step
+    def origin(self, key: str, at: int | None = None) -> Origin:
+        raise CannotAnswerError
 
     def changed_by(self, step: int) -> set[Edit]:
-        raise CannotAnswerError("a put replaces what was there")
+        raise CannotAnswerError
 
-    def merge(
-        self, left: tuple[Step, ...], right: tuple[Step, ...]
-    ) -> tuple[Contents, set[str]]:
-        ours, theirs = (_continued(self.model.heads[MAIN], each) for each in (left, right))
-        return contents(theirs | ours), {
-            key for key in ours.keys() | theirs.keys() if ours.get(key) != theirs.get(key)
-        }
+    def merge(self, left: tuple[Step, ...], right: tuple[Step, ...]) -> tuple[Contents, set[str]]:
+        ours, theirs = (_continued(self.now(), each) for each in (left, right))
+        both = ours.keys() | theirs.keys()
+        return theirs | ours, {key for key in both if ours.get(key) != theirs.get(key)}
 
     def size(self) -> int:
-        state = self.model.heads[MAIN]
-        rows = {k: {"value": b.value, "source": b.source, "step": b.step} for k, b in state.items()}
-        return self.path.write_text(json.dumps(rows))
+        return self.path.write_text(json.dumps(self.now()))
 
 
 class LogMemory(Memory):
@@ -147,19 +134,21 @@ class LogMemory(Memory):
         return contents(self._replay().heads[MAIN])
 
     def at(self, step: int) -> Contents:
-        model, last = Model(), MAIN
+        return contents(self._at(step))
+
+    def _at(self, step: int) -> State:
+        model = Model()
         for event in self._events():
-            model.take(event)
-            last = event.branch
+            state = model.take(event)
             if event.number == step:
-                break
-        return contents(model.heads[last])
+                return state
+        raise CannotAnswerError(f"there is no step {step}")
 
     def went_wrong(self, key: str, wrong: str) -> int:
         return next(event.number for event in self._events() if event.puts.get(key) == wrong)
 
-    def origin(self, key: str) -> Origin:
-        belief = self._replay().heads[MAIN][key]
+    def origin(self, key: str, at: int | None = None) -> Origin:
+        belief = (self._replay().heads[MAIN] if at is None else self._at(at))[key]
         return belief.source, belief.step
 
     def changed_by(self, step: int) -> set[Edit]:
@@ -171,9 +160,7 @@ class LogMemory(Memory):
             model.take(event)
         raise CannotAnswerError(f"there is no step {step}")
 
-    def merge(
-        self, left: tuple[Step, ...], right: tuple[Step, ...]
-    ) -> tuple[Contents, set[str]]:
+    def merge(self, left: tuple[Step, ...], right: tuple[Step, ...]) -> tuple[Contents, set[str]]:
         for step in (*left, *right):
             self.take(step)
         model = self._replay()
@@ -207,10 +194,8 @@ class LogMemory(Memory):
                 )
 
 
-def _continued(state: State, steps: tuple[Step, ...]) -> State:
+def _continued(values: Contents, steps: tuple[Step, ...]) -> Contents:
     for step in steps:
-        state = applied(state, step)
-    return state
-
-
-__all__ = ["Belief", "CannotAnswerError", "DictMemory", "LogMemory", "Memory", "Origin"]
+        kept = {key: value for key, value in values.items() if key not in step.deletes}
+        values = kept | dict(step.puts)
+    return values

@@ -116,9 +116,7 @@ def edits(before: Contents, after: Contents) -> set[Edit]:
 def applied(state: State, step: Step) -> State:
     """The state after a step's puts and deletes."""
     after = {key: belief for key, belief in state.items() if key not in step.deletes}
-    after.update(
-        (key, Belief(value, step.source, step.number)) for key, value in step.puts.items()
-    )
+    after.update((key, Belief(value, step.source, step.number)) for key, value in step.puts.items())
     return after
 
 
@@ -160,9 +158,15 @@ class Model:
         return self.heads[branch]
 
 
-def make_run(seed: int, length: int | None = None) -> Run:
-    """The run that a seed stands for; its length, if not given, is from 1 to `LONGEST` steps."""
-    return _Maker(seed, length).run()
+def make_run(seed: int, length: int | None = None, *, straight: bool = False) -> Run:
+    """The run that a seed stands for.
+
+    Args:
+        seed: a different run for each.
+        length: how many steps; by default from 1 to `LONGEST`, as the seed has it.
+        straight: without side branches.
+    """
+    return _Maker(seed, length, straight).run()
 
 
 def length_of(seed: int) -> int:
@@ -173,8 +177,9 @@ def length_of(seed: int) -> int:
 
 
 class _Maker:
-    def __init__(self, seed: int, length: int | None) -> None:
+    def __init__(self, seed: int, length: int | None, straight: bool) -> None:
         self.seed = seed
+        self.sides_at_most = 0 if straight else 2
         self.random = random.Random(f"run {seed}")
         self.length = length or length_of(seed)
         self.planted = self.random.randrange(self.length)
@@ -192,7 +197,8 @@ class _Maker:
             before.append(self.model.state(step.branch))
             states.append(self.model.take(step))
         assert self.fault is not None
-        rivals = self._rival(LEFT), self._rival(RIGHT)
+        shared = self._shared()
+        rivals = self._rival(LEFT, shared), self._rival(RIGHT, shared)
         left, right = (self._after(states[-1], side) for side in rivals)
         settled, conflicts = merged(states[-1], left, right)
         return Run(
@@ -212,7 +218,7 @@ class _Maker:
             if free <= len(self.sides) or self.random.random() < 0.15:
                 side = self.sides.pop(self.random.randrange(len(self.sides)))
                 return Step(number, MAIN, merges=side)
-        elif free > 3 and len(self.sides) < 2 and self.random.random() < 0.1:
+        elif free > 3 and len(self.sides) < self.sides_at_most and self.random.random() < 0.1:
             self.sides.append(f"side-{number}")
             return self._work(number, self.sides[-1])
         return self._work(number, self.random.choice([MAIN, *self.sides]))
@@ -250,13 +256,22 @@ class _Maker:
         agreed = [k for k in sorted(first) if all(first[k] == each.get(k) for each in others)]
         return self.random.choice(agreed) if agreed else f"facts/new-{number}"
 
-    def _rival(self, side: str) -> tuple[Step, ...]:
+    def _rival(self, side: str, shared: list[str]) -> tuple[Step, ...]:
         steps: list[Step] = []
         for number in range(self.length, self.length + self.random.randint(1, 4)):
-            keys = self.random.sample([f"disputed/{each}" for each in range(DISPUTED)], 2)
-            puts = {key: f"{side} {number}" for key in keys}
-            steps.append(Step(number, side, side, f"{side}-document-{number}", puts))
+            *put, forgotten = self.random.sample(shared, 3)
+            puts = {key: f"{side} {number}" for key in put}
+            known = forgotten in self.model.heads[MAIN]
+            known = known and not any(forgotten in (*s.puts, *s.deletes) for s in steps)
+            deletes = (forgotten,) if known and self.random.random() < 0.3 else ()
+            steps.append(Step(number, side, side, f"{side}-document-{number}", puts, deletes))
         return tuple(steps)
+
+    def _shared(self) -> list[str]:
+        """Keys that both rivals write to: some that are there and some that are new."""
+        there = sorted(self.model.heads[MAIN])
+        known = self.random.sample(there, min(DISPUTED // 2, len(there)))
+        return known + [f"disputed/{number}" for number in range(DISPUTED - len(known))]
 
     @staticmethod
     def _after(state: State, steps: tuple[Step, ...]) -> State:

@@ -10,7 +10,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from mnemosyne.engine.base import Engine
+from mnemosyne.engine.base import Engine, ReadsAhead
 from mnemosyne.errors import NotFoundError
 from mnemosyne.forks import renew_after_fork
 from mnemosyne.model import Commit, Record, Vectors
@@ -34,6 +34,7 @@ __all__ = ["Blocks", "as_record"]
 
 T = TypeVar("T")
 READ_BATCH = 512
+MOST_AHEAD = 256
 
 
 class _Recent(Generic[T]):
@@ -120,6 +121,31 @@ class Blocks:
             known = decode_commit(block, self.read_one(block))
             self._commits.put(block, known)
         return known
+
+    def walk(self) -> Callable[[str], Commit]:
+        """A lookup of commits for one walk into the past; it raises as `read` does.
+
+        Where the engine can, it reads ahead: the longer the walk, the more at once.
+        """
+        engine = self.engine
+        if not isinstance(engine, ReadsAhead):
+            return self.commit
+        ahead = 1
+
+        def lookup(commit: str) -> Commit:
+            nonlocal ahead
+            block = parse_id(commit)
+            known = self._commits.get(block)
+            if known is None and ahead > 1:
+                for other, data in engine.read_ahead(block, ahead).items():
+                    if self._commits.get(other) is None:
+                        check_id(other, data)
+                        self._commits.put(other, decode_commit(other, data))
+                known = self._commits.get(block)
+            ahead = min(ahead * 2, MOST_AHEAD)
+            return known or self.commit(commit)
+
+        return lookup
 
     def stored(self, block: Id) -> StoredRecord:
         """A record as stored; raises as `read` does."""

@@ -10,6 +10,7 @@ MnemosyneError
 │   └── DimensionError              embed with the model that the branch was embedded with
 ├── ConflictError                   resolve the conflicts, or try again on the new head
 │   └── RefConflictError            read the ref again and try again
+├── InconclusiveError               look at the candidates yourself
 ├── ReadOnlyError (PermissionError) open the store for writing
 ├── CorruptObjectError              restore the object from a backup or a clone
 ├── FormatVersionError              upgrade Mnemosyne
@@ -24,7 +25,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
-    from mnemosyne.model import Conflict
+    from mnemosyne.model import Commit, Conflict
 
 __all__ = [
     "AlreadyExistsError",
@@ -35,6 +36,7 @@ __all__ = [
     "EngineError",
     "ErasedError",
     "FormatVersionError",
+    "InconclusiveError",
     "InvalidRevisionError",
     "MnemosyneError",
     "NotFoundError",
@@ -111,6 +113,20 @@ class RefConflictError(ConflictError):
     """A ref was not where the caller expected it; nothing was written."""
 
     kind = "ref-conflict"
+
+
+class InconclusiveError(MnemosyneError):
+    """A search through history cannot be narrowed down to one commit.
+
+    Attributes:
+        candidates: the commits among which the answer is, oldest first.
+    """
+
+    kind = "inconclusive"
+
+    def __init__(self, message: str, candidates: "Sequence[Commit]" = ()) -> None:
+        super().__init__(message)
+        self.candidates: tuple[Commit, ...] = tuple(candidates)
 
 
 class ReadOnlyError(MnemosyneError, PermissionError):

@@ -1,24 +1,85 @@
-"""Reading history and acting on it: log, blame, history of a key, diff, undo."""
+"""Reading history: the log, what a key has held, and how two states differ."""
 
 from collections.abc import Iterable, Iterator
-from functools import reduce
+from dataclasses import dataclass
+from heapq import heappop, heappush
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
-from mnemosyne.engine.base import HasHistoryIndex, IndexEntry
-from mnemosyne.errors import ConflictError, NotFoundError, ValidationError
+from mnemosyne.errors import NotFoundError, ValidationError
 from mnemosyne.graph import ancestors, first_parents
-from mnemosyne.model import Blame, Change, ChangeKind, Commit, Conflict, ConflictKind, Record
-from mnemosyne.objects import Id, parse_id, text_id
+from mnemosyne.history_index import changed_keys, changing, changing_below, rebuild_index
+from mnemosyne.model import Blame, Change, ChangeKind, Commit, Record
+from mnemosyne.objects import Id, parse_id
 from mnemosyne.refs import ROOT_COMMIT
-from mnemosyne.transaction import Transaction
 
-__all__ = ["blame", "diff", "history", "log", "rebuild_index", "undo"]
+__all__ = ["Wanted", "diff", "history", "log", "rebuild_index"]
 
 
-def log(blocks: Blocks, head: Commit) -> Iterator[Commit]:
-    """A commit and its ancestors, newest first, without the empty first one."""
-    return (c for c in ancestors(blocks.commit, [head.id]) if c.id != ROOT_COMMIT.id)
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which commits a log shows. What is None does not matter.
+
+    Attributes:
+        key: they changed this key, or the one that it was moved from.
+        prefix: they changed a key that starts with this.
+        author: their author is this.
+        agent: they wrote a record whose provenance has this agent.
+        run: their trailer `Run-Id` is this, or they wrote a record whose provenance has this run.
+        source: they wrote a record whose provenance has this source.
+        since: UTC milliseconds; they are no older.
+        until: UTC milliseconds; they are no newer.
+    """
+
+    key: str | None = None
+    prefix: str | None = None
+    author: str | None = None
+    agent: str | None = None
+    run: str | None = None
+    source: str | None = None
+    since: int | None = None
+    until: int | None = None
+
+    def admits(self, blocks: Blocks, commit: Commit) -> bool:
+        """Whether a commit is wanted, as far as key and prefix do not decide."""
+        if self.author is not None and commit.author != self.author:
+            return False
+        if self.until is not None and commit.time > self.until:
+            return False
+        if self.since is not None and commit.time < self.since:
+            return False
+        if self.run is not None and commit.trailers.get("Run-Id") == self.run:
+            asked = {"agent": self.agent, "source": self.source}
+        else:
+            asked = {"agent": self.agent, "source": self.source, "run": self.run}
+        facts = [(name, value) for name, value in asked.items() if value is not None]
+        return not facts or any(
+            all(getattr(record.provenance, name) == value for name, value in facts)
+            for record in written(blocks, commit)
+        )
+
+
+def log(
+    blocks: Blocks, head: Commit, wanted: Wanted | None = None, *, first_parent: bool = False
+) -> Iterator[Commit]:
+    """A commit and its ancestors, newest first, without the empty first one.
+
+    Args:
+        blocks: the objects.
+        head: the commit to look back from.
+        wanted: which of them; all if not given.
+        first_parent: only the line of first parents. A merge then stands for all that it
+            brought, and counts as changing the keys in which it differs from its first parent.
+
+    Raises:
+        NotFoundError: no commit up to there has had the key.
+        ValidationError: both a key and a prefix are given.
+    """
+    wanted = wanted or Wanted()
+    if wanted.key is not None and wanted.prefix is not None:
+        raise ValidationError("a log is of one key or of a prefix; give one of them")
+    commits = _line(blocks, head, wanted) if first_parent else _all(blocks, head, wanted)
+    return (c for c in commits if c.id != ROOT_COMMIT.id and wanted.admits(blocks, c))
 
 
 def diff(blocks: Blocks, a: Id, b: Id, prefix: str = "") -> Iterator[Change]:
@@ -36,46 +97,33 @@ def diff(blocks: Blocks, a: Id, b: Id, prefix: str = "") -> Iterator[Change]:
         (key, _record(blocks, key, before), _record(blocks, key, after))
         for key, before, after in tree.diff(blocks.node, a, b, prefix)
     ]
-    removed = {key: before for key, before, after in changes if after is None}
+    return pair_moves(changes)
+
+
+def pair_moves(changes: Iterable[tuple[str, Record | None, Record | None]]) -> Iterator[Change]:
+    """The changes that records before and after make, each move as one; equal values are none.
+
+    Args:
+        changes: key, record before and record after, in order of key.
+    """
+    each = list(changes)
+    removed = {key: before for key, before, after in each if after is None}
     moved = {
         after.moved_from
-        for _, before, after in changes
+        for _, before, after in each
         if before is None and after is not None and after.moved_from in removed
     }
-    for key, before, after in changes:
+    for key, before, after in each:
         if before is None and after is not None and after.moved_from in moved:
             yield Change(key, "moved", removed[after.moved_from], after)
         elif key not in moved and not _same(before, after):
             yield Change(key, _kind(before, after), before, after)
 
 
-def _kind(before: Record | None, after: Record | None) -> ChangeKind:
-    if before is None:
-        return "added"
-    return "removed" if after is None else "changed"
-
-
-def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
-    """Who gave a key the value that it has at a commit, or who deleted it.
-
-    Args:
-        blocks: the objects.
-        key: the key.
-        at: the commit.
-
-    Raises:
-        NotFoundError: no commit up to there has had the key.
-    """
-    block = tree.get(blocks.node, parse_id(at.root), key)
-    if block is not None:
-        record = blocks.record(key, block)
-        if writer := _writer(blocks, record.transaction, at):
-            return Blame(key, record, writer)
-    return next(history(blocks, key, at))
-
-
 def history(blocks: Blocks, key: str, at: Commit) -> Iterator[Blame]:
-    """Every value that a key has had up to a commit, newest first, through moves.
+    """Every value that a key has had up to a commit, newest first.
+
+    Where the record was moved there from another key, that key's history goes on.
 
     Args:
         blocks: the objects.
@@ -85,189 +133,107 @@ def history(blocks: Blocks, key: str, at: Commit) -> Iterator[Blame]:
     Raises:
         NotFoundError: no commit up to there has had the key.
     """
-    found = False
-    for commit in _changing(blocks, key, at):
-        found = True
-        block = tree.get(blocks.node, parse_id(commit.root), key)
-        record = _record(blocks, key, block)
-        yield Blame(key, record, commit)
-        if record and record.moved_from and record.transaction == commit.transaction:
-            yield from history(blocks, record.moved_from, blocks.commit(commit.parents[0]))
-            return
-    if not found:
+    streams = _Streams()
+    streams.add(key, changing(blocks, key, at))
+    if not streams:
         raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
+    return _values(blocks, streams)
 
 
-def undo(
-    transaction: Transaction,
-    blocks: Blocks,
-    *,
-    n: int = 1,
-    trailer: tuple[str, str] | None = None,
-) -> list[Commit]:
-    """Take commits back: give every key that they changed its earlier record again.
+class _Streams:
+    """The commits that changed some keys, all together newest first, each once for a key."""
 
-    The earlier records come back as they were, so that blame names who wrote them then.
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, str, str, Commit, Iterator[Commit]]] = []
+        self._seen: set[tuple[str, str]] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+    def add(self, key: str, commits: Iterator[Commit]) -> None:
+        """Take in the commits that changed a key, which come newest first."""
+        for commit in commits:
+            if (key, commit.id) not in self._seen:
+                self._seen.add((key, commit.id))
+                order = (-commit.generation, -commit.time, commit.id, key)
+                heappush(self._heap, (*order, commit, commits))
+                return
+
+    def pop(self) -> tuple[str, Commit, Iterator[Commit]]:
+        """The newest commit, its key, and the older ones that came with it."""
+        _, _, _, key, commit, older = heappop(self._heap)
+        return key, commit, older
+
+
+def _values(blocks: Blocks, streams: _Streams) -> Iterator[Blame]:
+    while streams:
+        key, commit, older = streams.pop()
+        record = _record(blocks, key, tree.get(blocks.node, parse_id(commit.root), key))
+        yield Blame(key, record, commit)
+        origins = moved_in(blocks, commit, record) if record else []
+        for parent in origins:
+            assert record is not None and record.moved_from is not None
+            streams.add(record.moved_from, changing(blocks, record.moved_from, parent))
+        if not origins:
+            streams.add(key, older)
+
+
+def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
+    """The parents that still have under its old key what a commit moved; none if it did not.
 
     Args:
-        transaction: what to undo in; its message is set if it has none.
         blocks: the objects.
-        n: how many of the newest commits to undo.
-        trailer: instead, undo every commit with this trailer, by name and value.
-
-    Returns:
-        The commits that are undone, newest first.
-
-    Raises:
-        ConflictError: a later commit has changed what one of them wrote.
-        NotFoundError: no commit has the trailer, or there are not that many.
-        ValidationError: `n` is less than 1.
+        commit: a commit that changed the record's key.
+        record: what it left there.
     """
-    targets = _targets(blocks, transaction.base, n, trailer)
-    steps: dict[str, list[tuple[Id | None, Id | None]]] = {}
-    for commit in targets:
-        parent = parse_id(blocks.commit(commit.parents[0]).root)
-        for key, before, after in tree.diff(blocks.node, parent, parse_id(commit.root)):
-            steps.setdefault(key, []).append((before, after))
-    head = parse_id(transaction.base.root)
-    conflicts: list[Conflict] = []
-    for key, changes in steps.items():
-        earlier = _taken_back(blocks, key, tree.get(blocks.node, head, key), changes)
-        if isinstance(earlier, Conflict):
-            conflicts.append(earlier)
-        else:
-            transaction.restore(key, earlier)
-    if conflicts:
-        keys = ", ".join(repr(conflict.key) for conflict in conflicts[:5])
-        raise ConflictError(
-            f"cannot undo: later commits have changed {keys}; undo those first, "
-            "or put the values you want",
-            conflicts,
-        )
-    return targets
+    old = record.moved_from
+    if old is None:
+        return []
+    wrote = record.transaction == commit.transaction
+    if not wrote and tree.get(blocks.node, parse_id(commit.root), old) is not None:
+        return []
+    parents = map(blocks.commit, commit.parents)
+    return [p for p in parents if tree.get(blocks.node, parse_id(p.root), old) is not None]
 
 
-def _taken_back(
-    blocks: Blocks, key: str, current: Id | None, changes: list[tuple[Id | None, Id | None]]
-) -> Id | Conflict | None:
-    """What a key holds once changes to it, newest first, are taken back."""
-    value, has = current, _record(blocks, key, current)
-    for before, after in changes:
-        wrote, had = _record(blocks, key, after), _record(blocks, key, before)
-        if _same(has, wrote):
-            value, has = before, had
-        elif not _same(has, had):
-            if _same(_record(blocks, key, current), _record(blocks, key, changes[-1][0])):
-                return current
-            return _conflict(key, wrote, has, had)
-    return value
+def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
+    """The records that a commit wrote, in order of key, without those that it only brought."""
+    node, root = blocks.node, parse_id(commit.root)
+    held = ((key, tree.get(node, root, key)) for key in sorted(changed_keys(blocks, commit)))
+    records = blocks.records((key, block) for key, block in held if block is not None)
+    return (record for record in records if record.transaction == commit.transaction)
 
 
-def _targets(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> list[Commit]:
-    if n < 1:
-        raise ValidationError(f"undo takes back 1 commit or more, not {n}")
-    line = (c for c in first_parents(blocks.commit, head.id) if c.id != ROOT_COMMIT.id)
-    if trailer is not None:
-        name, value = trailer
-        found = [commit for commit in line if commit.trailers.get(name) == value]
-        if not found:
-            raise NotFoundError(f"no commit up to {head.id} has the trailer {name}: {value}")
-        return found
-    found = [commit for commit, _ in zip(line, range(n), strict=False)]
-    if len(found) < n:
-        raise NotFoundError(f"cannot undo {n} commits: there are {len(found)} up to {head.id}")
-    return found
+def _all(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
+    if wanted.key is not None:
+        return (blame.commit for blame in history(blocks, wanted.key, head))
+    if wanted.prefix:
+        return changing_below(blocks, wanted.prefix, head)
+    return ancestors(blocks.walk(), [head.id], since=wanted.since or 0)
 
 
-def _conflict(
-    key: str, base: Record | None, ours: Record | None, theirs: Record | None
-) -> Conflict:
-    kind: ConflictKind = "edit/edit" if theirs else "edit/delete"
-    if base is None:
-        kind = "add/add"
-    elif ours is None:
-        kind = "delete/edit"
-    return Conflict(key, kind, base, ours, theirs)
-
-
-def rebuild_index(blocks: Blocks, heads: Iterable[str]) -> int:
-    """Add to the engine's history index every commit reachable from the heads that it lacks.
-
-    Returns:
-        How many commits were added.
-    """
-    engine = blocks.engine
-    if not isinstance(engine, HasHistoryIndex):
-        return 0
-    missing = _unindexed(blocks, engine, heads)
-    if missing:
-        engine.add_to_index(
-            IndexEntry(parse_id(c.id), c.transaction, _changed_keys(blocks, c)) for c in missing
-        )
-    return len(missing)
-
-
-def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
-    """The engine's history index, complete up to a commit; None if it cannot be had."""
-    engine = blocks.engine
-    if not isinstance(engine, HasHistoryIndex):
-        return None
-    if engine.read_only and not engine.indexed(parse_id(at.id)):
-        return None
-    rebuild_index(blocks, [at.id])
-    return engine
-
-
-def _unindexed(blocks: Blocks, engine: HasHistoryIndex, heads: Iterable[str]) -> list[Commit]:
-    """The reachable commits that the index lacks, oldest first.
-
-    It never lacks an ancestor of one that it has.
-    """
-    queue, seen = [c for c in heads if not engine.indexed(parse_id(c))], set[str]()
-    while queue:
-        commit_id = queue.pop()
-        if commit_id not in seen:
-            seen.add(commit_id)
-            parents = blocks.commit(commit_id).parents
-            queue += [parent for parent in parents if not engine.indexed(parse_id(parent))]
-    return sorted(map(blocks.commit, seen), key=lambda c: c.generation)
-
-
-def _changed_keys(blocks: Blocks, commit: Commit) -> set[str]:
-    """The keys whose record differs from that in every parent."""
-    changed = [
-        {
-            key
-            for key, *_ in tree.diff(
-                blocks.node, parse_id(blocks.commit(parent).root), parse_id(commit.root)
-            )
-        }
-        for parent in commit.parents
-    ]
-    return reduce(lambda a, b: a & b, changed) if changed else set()
-
-
-def _writer(blocks: Blocks, transaction: str, at: Commit) -> Commit | None:
-    if index := _index(blocks, at):
-        for block in index.commits_of_transaction(transaction):
-            return blocks.commit(text_id(block))
-    line = ancestors(blocks.commit, [at.id])
-    return next((commit for commit in line if commit.transaction == transaction), None)
-
-
-def _changing(blocks: Blocks, key: str, at: Commit) -> Iterator[Commit]:
-    """The ancestors of a commit that changed a key, newest first."""
-    index = _index(blocks, at)
-    if index is None:
-        yield from (c for c in ancestors(blocks.commit, [at.id]) if key in _changed_keys(blocks, c))
-        return
-    wanted = {text_id(block) for block in index.commits_of_key(key)}
-    for commit in ancestors(blocks.commit, [at.id]):
-        if not wanted:
+def _line(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
+    key, node = wanted.key, blocks.node
+    for commit in first_parents(blocks.walk(), head.id):
+        if not commit.parents or commit.time < (wanted.since or 0):
             return
-        if commit.id in wanted:
-            wanted.remove(commit.id)
-            yield commit
+        before, after = parse_id(blocks.commit(commit.parents[0]).root), parse_id(commit.root)
+        if key is not None:
+            held = tree.get(node, after, key)
+            if held == tree.get(node, before, key):
+                continue
+            record = _record(blocks, key, held)
+            if record and moved_in(blocks, commit, record):
+                key = record.moved_from
+        elif wanted.prefix and next(tree.diff(node, before, after, wanted.prefix), None) is None:
+            continue
+        yield commit
+
+
+def _kind(before: Record | None, after: Record | None) -> ChangeKind:
+    if before is None:
+        return "added"
+    return "removed" if after is None else "changed"
 
 
 def _record(blocks: Blocks, key: str, block: Id | None) -> Record | None:

@@ -19,6 +19,7 @@ __all__ = [
     "Commit",
     "Conflict",
     "Hit",
+    "MergePlan",
     "Provenance",
     "Record",
     "ReflogEntry",
@@ -229,6 +230,40 @@ class Conflict:
     ours: Record | None
     theirs: Record | None
     fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """What a merge would do.
+
+    Attributes:
+        ours: the head of the branch that is merged into.
+        theirs: the commit that is merged.
+        bases: ids of the commits that both started from; several where histories cross.
+        changes: what the merge changes on the branch, in order of key; a record that it would
+            write has the transaction id of no commit.
+        conflicts: what no resolution settles, in order of key; while there are any, the merge
+            cannot be made.
+        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
+            `delete` or `value`.
+    """
+
+    ours: Commit
+    theirs: Commit
+    bases: tuple[str, ...]
+    changes: tuple[Change, ...]
+    conflicts: tuple[Conflict, ...]
+    resolved: Mapping[str, str]
+
+    @property
+    def already_merged(self) -> bool:
+        """Whether the branch has all of it already, so that nothing is to be done."""
+        return self.bases == (self.theirs.id,)
+
+    @property
+    def can_fast_forward(self) -> bool:
+        """Whether the branch has nothing of its own, so that it could just move."""
+        return self.bases == (self.ours.id,)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,9 +1,11 @@
 """Branches and tags: their names in the engine, and the first commit of every repository."""
 
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 
 from mnemosyne.blocks import Blocks
-from mnemosyne.engine.base import IndexEntry, RefUpdate
+from mnemosyne.engine.base import Exclusive, IndexEntry, RefUpdate
 from mnemosyne.errors import NotFoundError, RefConflictError
 from mnemosyne.model import Commit
 from mnemosyne.objects import Id, encode_commit, object_id, parse_id, text_id
@@ -20,6 +22,7 @@ __all__ = [
     "initialise",
     "ref_names",
     "tag_ref",
+    "write_upon",
 ]
 
 BRANCH, TAG = "branch/", "tag/"
@@ -81,6 +84,30 @@ def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:
     """Commit ids by name, of all branches (`BRANCH`) or all tags (`TAG`), in order of name."""
     found = blocks.engine.refs(kind)
     return {name.removeprefix(kind): text_id(head) for name, head in found.items()}
+
+
+def write_upon(
+    blocks: Blocks, objects: Mapping[Id, bytes], update: RefUpdate, commits: Collection[str]
+) -> None:
+    """Write and move a ref to what stands upon commits that perhaps no other ref reaches.
+
+    Such a commit may be collected as garbage at any time until the ref has moved, so that this
+    looks for it under the write lock, where the engine has one.
+
+    Args:
+        blocks: the objects.
+        objects: what to write.
+        update: the move.
+        commits: ids of the commits that must be there.
+
+    Raises:
+        NotFoundError: one of them is not in the store any more; nothing was written.
+        MnemosyneError: as `Engine.write` raises.
+    """
+    engine = blocks.engine
+    with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
+        blocks.read([parse_id(commit) for commit in commits])
+        engine.write(objects, update)
 
 
 def initialise(blocks: Blocks, now: int) -> None:

@@ -2,14 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import islice
 from os import PathLike, fspath
 from types import TracebackType
 from typing import Literal, Self
 
-from mnemosyne import history, maintenance
+from mnemosyne import collect, history, maintenance
 from mnemosyne.blocks import Blocks
+from mnemosyne.collect import GcReport
 from mnemosyne.engine import open_engine
 from mnemosyne.engine.base import Engine, HasReflog, RefUpdate
 from mnemosyne.errors import (
@@ -30,6 +31,7 @@ from mnemosyne.refs import (
     initialise,
     ref_names,
     tag_ref,
+    write_upon,
 )
 from mnemosyne.revision import resolve
 from mnemosyne.snapshot import Snapshot
@@ -300,57 +302,6 @@ class Repository:
             message=message or f"delete {key}",
         )
 
-    def log(
-        self,
-        revision: str = DEFAULT_BRANCH,
-        *,
-        key: str | None = None,
-        limit: int | None = None,
-    ) -> Iterator[Commit]:
-        """Commits up to a revision, newest first.
-
-        Args:
-            revision: where to start.
-            key: only commits that changed this key, or the one that it was moved from.
-            limit: how many at most.
-
-        Raises:
-            NotFoundError: the revision names nothing, or no commit has had the key.
-            InvalidRevisionError: the revision is none.
-        """
-        head = self.resolve(revision)
-        if key is None:
-            return islice(history.log(self.blocks, head), limit)
-        return islice((b.commit for b in history.history(self.blocks, key, head)), limit)
-
-    def history(self, key: str, at: str = DEFAULT_BRANCH) -> Iterator[Blame]:
-        """Every value that a key has had up to a revision, newest first, through moves.
-
-        Raises:
-            NotFoundError: the revision names nothing, or no commit has had the key.
-            InvalidRevisionError: the revision is none.
-        """
-        return history.history(self.blocks, key, self.resolve(at))
-
-    def blame(self, key: str, at: str = DEFAULT_BRANCH) -> Blame:
-        """Who gave a key the value that it has, or who deleted it; raises as `history` does."""
-        return history.blame(self.blocks, key, self.resolve(at))
-
-    def diff(self, a: str, b: str = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
-        """The keys whose values differ between two revisions, in order of key.
-
-        Args:
-            a: the first revision.
-            b: the second revision.
-            prefix: only keys that start with this.
-
-        Raises:
-            NotFoundError: a revision names nothing.
-            InvalidRevisionError: a revision is none.
-        """
-        before, after = (parse_id(self.resolve(each).root) for each in (a, b))
-        return history.diff(self.blocks, before, after, prefix)
-
     def undo(
         self,
         n: int = 1,
@@ -410,6 +361,33 @@ class Repository:
         """Count what the repository holds."""
         return maintenance.stats(self.blocks)
 
+    def gc(
+        self,
+        *,
+        keep_reflog: timedelta = timedelta(days=30),
+        dry_run: bool = False,
+        compact: bool = False,
+        progress: maintenance.Progress | None = None,
+    ) -> GcReport:
+        """Remove what no branch, tag or recent line of the reflog reaches; others write on.
+
+        Args:
+            keep_reflog: the age up to which lines of the reflog keep what they name.
+            dry_run: only say what would be removed.
+            compact: also give the room back to the file system, which copies the store.
+            progress: called now and then with how many objects have been visited.
+
+        Raises:
+            EngineError: the engine cannot list and delete objects, or failed.
+            ReadOnlyError: the repository was opened for reading.
+            NotFoundError: an object that is needed is missing; nothing was removed.
+            CorruptObjectError: an object that is needed is damaged; nothing was removed.
+        """
+        since = self._clock() - keep_reflog // timedelta(milliseconds=1)
+        return collect.collect(
+            self.blocks, since=since, dry_run=dry_run, compact=compact, progress=progress
+        )
+
     def backup(self, path: str | PathLike[str]) -> None:
         """Write a consistent copy to a new file, which opens as a store, while this one is in use.
 
@@ -427,7 +405,8 @@ class Repository:
         self._check_writable()
         commit = self.resolve(at)
         try:
-            self._move(ref, None, commit.id, f"create {what} at {at}")
+            update = self._update(ref, None, parse_id(commit.id), f"create {what} at {at}")
+            write_upon(self.blocks, {}, update, [commit.id])
         except RefConflictError:
             raise AlreadyExistsError(f"{self.url} has a {what} already") from None
         return commit
@@ -438,9 +417,6 @@ class Repository:
         if old is None:
             raise NotFoundError(f"there is no {what} in {self.url}")
         self._engine.write({}, self._update(ref, old, None, f"delete {what}"))
-
-    def _move(self, ref: str, old: bytes | None, new: str, why: str) -> None:
-        self._engine.write({}, self._update(ref, old, parse_id(new), why))
 
     def _update(self, ref: str, old: bytes | None, new: bytes | None, why: str) -> RefUpdate:
         return RefUpdate(ref, old, new, self.author, self._clock(), why)

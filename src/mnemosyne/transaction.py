@@ -7,9 +7,9 @@ changes touch nothing that it read or wrote, it lands on the new head; otherwise
 import os
 import random
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
@@ -26,6 +26,7 @@ from mnemosyne.errors import (
     ValidationError,
 )
 from mnemosyne.graph import is_ancestor
+from mnemosyne.merge import Draft, Held
 from mnemosyne.model import JSON, Commit, Conflict, ConflictKind, Provenance, Record, Vectors
 from mnemosyne.objects import (
     Id,
@@ -43,11 +44,11 @@ from mnemosyne.objects import (
     vector_id,
     vector_of_floats,
 )
-from mnemosyne.refs import branch_head, branch_ref
+from mnemosyne.refs import branch_head, branch_ref, write_upon
 from mnemosyne.validation import (
     check_content,
-    check_integer,
     check_key,
+    check_moment,
     check_provenance,
     check_text,
 )
@@ -89,6 +90,7 @@ class Writer:
 class _Pending:
     record: Id | None
     blocks: Mapping[Id, bytes] = field(default_factory=dict[Id, bytes])
+    borrowed: tuple[Id, ...] = ()
 
 
 class Transaction:
@@ -112,6 +114,8 @@ class Transaction:
         author: who commits.
         message: why; may be set until the commit.
         trailers: further facts for the commit; may be changed until the commit.
+        merges: the commit whose history becomes part of the branch's too, if any; may be set until
+            the commit, which is then made even if no record changes.
         result: the commit that was made, None until then.
 
     Raises:
@@ -134,6 +138,7 @@ class Transaction:
         self.author = check_text(writer.author if author is None else author, "author")
         self.message = message
         self.trailers = dict(trailers or {})
+        self.merges: Commit | None = None
         self.result: Commit | None = None
         self._writer = writer
         self._blocks = writer.blocks
@@ -196,7 +201,7 @@ class Transaction:
                 Vectors(floats, vector_of_floats),
                 None if embedder is None else check_text(embedder, "embedder"),
                 _UNKNOWN if provenance is None else check_provenance(provenance),
-                _milliseconds(event_time),
+                None if event_time is None else check_moment(event_time, "event_time"),
                 self.id,
             )
         )
@@ -246,6 +251,19 @@ class Transaction:
             record: id of the record's block; None for no record.
         """
         self._pending[key] = _Pending(record)
+
+    def apply(self, changes: Mapping[str, Held]) -> None:
+        """Take over what a merge came to.
+
+        Args:
+            changes: what shall stand under each key: a record version that the repository holds,
+                as it was written then; a draft, which this transaction writes; None for no record.
+        """
+        for key, held in changes.items():
+            if isinstance(held, Draft):
+                self._pending[key] = self._drafted(held)
+            else:
+                self.restore(key, held)
 
     def get(self, key: str, default: Any = None) -> Any:
         """The record under a key as this transaction sees it, else the default."""
@@ -299,7 +317,7 @@ class Transaction:
 
     def _attempt(self) -> Commit:
         head = branch_head(self._blocks, self.branch)
-        if self._pending and head.id != self.base.id:
+        if (self._pending or self.merges) and head.id != self.base.id:
             self._check_against(head)
         node, root = self._blocks.node, parse_id(head.root)
         changes = {
@@ -307,18 +325,19 @@ class Transaction:
             for key, pending in self._pending.items()
             if tree.get(node, root, key) != pending.record
         }
-        if not changes:
+        if not changes and not self.merges:
             return head
+        parents = [head] if self.merges is None else [head, self.merges]
         edit = tree.edit(node, root, changes)
         unnamed = Commit(
             id="",
-            parents=(head.id,),
+            parents=tuple(parent.id for parent in parents),
             root=text_id(edit.root),
             transaction=self.id,
             author=self.author,
             message=check_text(self.message, "message"),
-            time=max(self._writer.clock(), head.time),
-            generation=head.generation + 1,
+            time=max(self._writer.clock(), *(parent.time for parent in parents)),
+            generation=1 + max(parent.generation for parent in parents),
             trailers={
                 check_text(name, "a trailer's name"): check_text(value, f"trailer {name!r}")
                 for name, value in self.trailers.items()
@@ -331,9 +350,10 @@ class Transaction:
     ) -> Commit:
         block = encode_commit(unnamed)
         new = object_id(block)
-        objects: dict[Id, bytes] = {}
-        for key in keys:
-            objects.update(self._pending[key].blocks)
+        pending = [self._pending[key] for key in keys]
+        objects = self._put_back(pending)
+        for each in pending:
+            objects.update(each.blocks)
         objects.update(edit.blocks)
         objects[new] = block
         update = RefUpdate(
@@ -343,10 +363,13 @@ class Transaction:
             self.author,
             unnamed.time,
             self.message,
-            IndexEntry(new, self.id, keys),
+            IndexEntry(new, self.id, self._new_everywhere(keys)),
         )
         try:
-            self._blocks.engine.write(objects, update)
+            if self.merges is None:
+                self._blocks.engine.write(objects, update)
+            else:
+                write_upon(self._blocks, objects, update, [self.merges.id])
         except BusyError:
             raise
         except EngineError:
@@ -354,6 +377,28 @@ class Transaction:
                 raise
         self._blocks.remember_nodes(edit.nodes)
         return self._blocks.commit(text_id(new))
+
+    def _put_back(self, pending: Iterable[_Pending]) -> dict[Id, bytes]:
+        """The records that come from the past, and their vectors: to write again, since what no
+        ref reaches may be collected as garbage at any moment until this commit does.
+
+        What a merge brings is reached through the commit that it merges.
+        """
+        past = [each.record for each in pending if each.record and each.record not in each.blocks]
+        vectors = [vector for each in pending for vector in each.borrowed]
+        if self.merges or not (past or vectors):
+            return {}
+        records = self._blocks.read(past)
+        for block, data in records.items():
+            vectors += decode_record(block, data).vectors.values()
+        return {**records, **self._blocks.read(vectors)}
+
+    def _new_everywhere(self, keys: Collection[str]) -> Collection[str]:
+        """Of the keys that differ from the head, those that differ from what is merged too."""
+        if self.merges is None:
+            return keys
+        node, root = self._blocks.node, parse_id(self.merges.root)
+        return [key for key in keys if tree.get(node, root, key) != self._pending[key].record]
 
     def _landed(self, commit: str) -> bool:
         """Whether a write whose answer was lost has made the commit part of the branch."""
@@ -364,6 +409,8 @@ class Transaction:
 
     def _check_against(self, head: Commit) -> None:
         """Raise if the branch has moved to a head that clashes with what was read or written."""
+        if self.merges is not None:
+            raise ConflictError(f"branch {self.branch!r} has moved to {head.id}; merge again", [])
         prefixes = tuple(self._read_prefixes)
         conflicts: list[Conflict] = []
         for key, before, after in tree.diff(self._blocks.node, self._root, parse_id(head.root)):
@@ -436,6 +483,20 @@ class Transaction:
         record = object_id(data)
         blocks[record] = data
         self._pending[key] = _Pending(record, blocks)
+
+    def _drafted(self, draft: Draft) -> _Pending:
+        record, blocks = replace(draft.record, transaction=self.id), dict[Id, bytes]()
+        if draft.copy_vectors:
+            vectors: dict[str, Id] = {}
+            for name, block in record.vectors.items():
+                data = encode_vector(self._blocks.vector(block).tobytes(), new_salt())
+                vectors[name] = vector_id(data)
+                blocks[vectors[name]] = data
+            record = replace(record, vectors=vectors)
+        data = encode_record(record, new_salt())
+        blocks[object_id(data)] = data
+        borrowed = () if draft.copy_vectors else tuple(record.vectors.values())
+        return _Pending(object_id(data), blocks, borrowed)
 
     def _lookup(self, key: str) -> Id | None:
         pending = self._pending.get(key)
@@ -525,10 +586,3 @@ def _until_it_lands(
                 raise
             time.sleep(random.uniform(0, 0.001 * number))
     raise AssertionError("unreachable")
-
-
-def _milliseconds(moment: datetime | int | None) -> int | None:
-    if isinstance(moment, datetime):
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return int(aware.timestamp() * 1000)
-    return None if moment is None else check_integer(moment, "event_time")

@@ -15,6 +15,7 @@ __all__ = [
     "EMPTY_ROOT",
     "Edit",
     "Lookup",
+    "after",
     "build",
     "children",
     "count",
@@ -56,7 +57,7 @@ def scan(
         start: the first key to give, if it is there; in reverse, the highest.
         reverse: highest key first.
     """
-    low, high = prefix, _after(prefix)
+    low, high = prefix, after(prefix)
     if start is not None and reverse:
         high = start + "\0" if high is None else min(high, start + "\0")
     elif start is not None:
@@ -72,7 +73,7 @@ def scan(
 def count(lookup: Lookup, root: Id, prefix: str = "") -> int:
     """How many keys start with the prefix, in O(log n)."""
     top = _load(lookup, root)
-    high = _after(prefix)
+    high = after(prefix)
     return (top.count if high is None else _rank(lookup, top, high)) - _rank(lookup, top, prefix)
 
 
@@ -96,7 +97,7 @@ def children(lookup: Lookup, root: Id, prefix: str = "", separator: str = "/") -
             if end >= 0:
                 end += len(separator)
                 yield key[len(prefix) : end]
-                start = _after(key[:end])
+                start = after(key[:end])
                 break
             yield key[len(prefix) :]
         else:
@@ -184,7 +185,7 @@ class _Front:
 
     def __init__(self, lookup: Lookup, root: Id, prefix: str) -> None:
         self._lookup = lookup
-        self._low, self._high = prefix, _after(prefix)
+        self._low, self._high = prefix, after(prefix)
         self._rest: list[tuple[int, str, Id]] = []
         self.level, self.key, self.link = GONE, "", root
         self._push(_load(lookup, root))
@@ -209,7 +210,7 @@ def _load(lookup: Lookup, root: Id) -> Node:
     return EMPTY_NODE if root == EMPTY_ROOT else lookup(root)
 
 
-def _after(prefix: str) -> str | None:
+def after(prefix: str) -> str | None:
     """The lowest string above all that start with the prefix, or None if nothing is above."""
     body = prefix.rstrip("\U0010ffff")
     return body[:-1] + chr(ord(body[-1]) + 1) if body else None

@@ -6,6 +6,7 @@ Every check returns the value in the form in which it is stored, or raises `Vali
 import math
 import re
 from collections.abc import Mapping, Sequence, Sized
+from datetime import UTC, datetime
 from typing import cast
 
 from mnemosyne.errors import ValidationError
@@ -17,6 +18,7 @@ __all__ = [
     "check_content",
     "check_integer",
     "check_key",
+    "check_moment",
     "check_name",
     "check_provenance",
     "check_text",
@@ -105,6 +107,25 @@ def check_integer(value: object, where: str) -> int:
     if not MIN_INTEGER <= value <= MAX_INTEGER:
         raise ValidationError(f"{where} is {value}, outside -2**63 to 2**63-1")
     return int(value)
+
+
+def check_moment(moment: object, where: str) -> int:
+    """Check a moment: a datetime, of which a naive one means UTC, or UTC milliseconds.
+
+    Args:
+        moment: the moment.
+        where: where it stands, for the message.
+
+    Returns:
+        UTC milliseconds.
+
+    Raises:
+        ValidationError: it is neither.
+    """
+    if isinstance(moment, datetime):
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return int(aware.timestamp() * 1000)
+    return check_integer(moment, where)
 
 
 class _MisfitError(Exception):

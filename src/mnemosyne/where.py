@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias, cast
 
 from mnemosyne.errors import ValidationError
-from mnemosyne.model import JSON, Record
+from mnemosyne.fields import content_at
+from mnemosyne.model import Record
 
 __all__ = ["Predicate", "Where", "predicate"]
 
@@ -13,7 +14,6 @@ Predicate: TypeAlias = Callable[[Record], bool]
 Where: TypeAlias = Mapping[str, Any] | Predicate
 
 _Test: TypeAlias = Callable[[Any, Any], bool]
-_ABSENT = object()
 
 
 def predicate(where: Where) -> Predicate:
@@ -38,7 +38,7 @@ def predicate(where: Where) -> Predicate:
     ]
 
     def matches(record: Record) -> bool:
-        return all(test(_field(record.content, path), operand) for path, test, operand in tests)
+        return all(test(content_at(record.content, path), operand) for path, test, operand in tests)
 
     return matches
 
@@ -60,19 +60,6 @@ def _conditions(path: str, condition: object) -> list[tuple[_Test, object]]:
             raise ValidationError(f"where: $in of field {path!r} takes a list, not {operand!r}")
         tests.append((test, cast("object", operand)))
     return tests
-
-
-def _field(content: JSON, path: list[str]) -> object:
-    value: object = content
-    for part in path:
-        if isinstance(value, dict):
-            value = cast("dict[str, object]", value).get(part, _ABSENT)
-        elif isinstance(value, list) and part.isdecimal():
-            items = cast("list[object]", value)
-            value = items[int(part)] if int(part) < len(items) else _ABSENT
-        else:
-            return _ABSENT
-    return value
 
 
 def _equal(value: object, operand: object) -> bool:

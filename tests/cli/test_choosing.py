@@ -19,6 +19,14 @@ class TestStore:
         assert (here / "memory.mnem").is_file()
         assert mnem("status", "--json").json["commits"] == 0
 
+    def test_init_goes_where_it_is_told(self, mnem, here, monkeypatch):
+        monkeypatch.setenv("MNEMOSYNE_URL", str(here / "environment.mnem"))
+
+        for arguments in (("init",), ("init", "-s", "option.mnem"), ("init", "argument.mnem")):
+            mnem(*arguments)
+        made = {path.name for path in here.glob("*.mnem")}
+        assert made == {"environment.mnem", "option.mnem", "argument.mnem"}
+
     def test_init_refuses_what_is_there(self, mnem, here):
         mnem("init", "mine.mnem")
 

@@ -272,6 +272,13 @@ class TestWhy:
         assert why["written"]["commit"]["id"] == store.learned
         assert why["earlier"] == []
 
+    def test_without_the_index_of_history(self, mnem, store):
+        with mnemosyne.open(store.path) as repo:
+            repo.blocks.engine.clear_index()
+
+        assert mnem("why", PLAN, "--json").json["written"]["commit"]["id"] == store.poisoned
+        assert len(mnem("log", "--key", PLAN, "--json").lines) == 2
+
     def test_a_key_that_never_was(self, mnem, store):
         assert "nope" in mnem("why", "nope", code=3).stderr
 

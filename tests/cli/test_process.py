@@ -1,7 +1,6 @@
 """`mnem` as a process: what it loads, what it writes into a pipe, how it ends."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -111,7 +110,8 @@ def test_an_interrupt_ends_with_130(here, store):
     code = (
         "import os, signal, sys; import mnemosyne.cli.commands.log as log; "
         "from mnemosyne.cli import main; "
-        f"log._title = lambda *_: os.kill(os.getpid(), {int(signal.SIGINT)}); "
+        "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "log._title = lambda *_: os.kill(os.getpid(), signal.SIGINT); "
         "sys.argv = ['mnem', 'log']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -3,7 +3,9 @@
 import os
 import re
 import select
+import signal
 import sys
+import time
 
 import pytest
 
@@ -29,23 +31,34 @@ def terminal(here):
         command = [sys.executable, "-c", f"{START}{before}main()", *arguments]
         child, screen = pty.fork()
         if child == 0:
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execvpe(command[0], command, {**os.environ, **environment})
         fcntl.ioctl(screen, termios.TIOCSWINSZ, struct.pack("HHHH", 40, WIDTH, 0, 0))
-        shown = b""
-        while part := read(screen):
-            shown += part
-            if typed and b"[y/N]" in shown:
-                os.write(screen, typed)
-                typed = b""
+        shown = watched(screen, typed)
         os.close(screen)
         return shown.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
     return run
 
 
+def watched(screen, typed):
+    """All that appears until the other side ends. Types once it is asked, and again if ignored."""
+    shown, deadline = b"", time.monotonic() + 60
+    asked = False
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([screen], [], [], 2)
+        part = read(screen) if ready else b""
+        if ready and not part:
+            return shown
+        shown += part
+        first = not asked and b"[y/N]" in shown
+        asked = asked or first
+        if typed and (first or (asked and not ready)):
+            os.write(screen, typed)
+    raise AssertionError(f"it did not end, and showed {shown!r}")
+
+
 def read(screen):
-    ready, _, _ = select.select([screen], [], [], 60)
-    assert ready, "the command waits for something"
     try:
         return os.read(screen, 65536)
     except OSError:  # how Linux says that the other side has ended

@@ -6,6 +6,7 @@ import pytest
 
 from mnemosyne.engine import open_engine
 from mnemosyne.engine.base import (
+    Deletes,
     Engine,
     Enumerates,
     Exclusive,
@@ -40,14 +41,14 @@ class Plain:
         pass
 
 
-CAPABILITIES = [Exclusive, HasReflog, HasHistoryIndex, Enumerates, Snapshots]
+CAPABILITIES = [Exclusive, HasReflog, HasHistoryIndex, Enumerates, Deletes, Snapshots]
 
 
 @pytest.mark.parametrize("wrap", [FaultyEngine, lambda engine: SlowEngine(engine, 0)])
 def test_a_wrapper_has_the_capabilities_of_what_it_wraps(tmp_path, wrap):
     stores = [open_engine("memory://"), open_engine(tmp_path / "x", create=True), Plain()]
     had = [[isinstance(wrap(store), can) for can in CAPABILITIES] for store in stores]
-    assert had == [[True] * 4 + [False], [True] * 5, [False] * 5]
+    assert had == [[True] * 5 + [False], [True] * 6, [False] * 6]
 
 
 def test_a_fault_before_means_that_nothing_happened():

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from mnemosyne.cli.fields import field_changes
+from mnemosyne.fields import field_changes
 from mnemosyne.model import Blame, Change, Commit, Conflict, Record
 
 __all__ = ["blame_json", "change_json", "commit_json", "conflict_json", "record_json"]

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 
-from mnemosyne.cli.fields import FieldChange, field_changes
 from mnemosyne.cli.output import Output, Part, Styled
+from mnemosyne.fields import FieldChange, field_changes
 from mnemosyne.model import JSON, Change, Commit, Record
 from mnemosyne.revision import short_id
 

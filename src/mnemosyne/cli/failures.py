@@ -4,9 +4,9 @@ import sys
 
 import click
 
-from mnemosyne.cli.as_json import conflict_json
+from mnemosyne.cli.as_json import commit_json, conflict_json
 from mnemosyne.cli.output import color_wanted, dumps, paint, printable
-from mnemosyne.errors import ConflictError, MnemosyneError
+from mnemosyne.errors import ConflictError, InconclusiveError, MnemosyneError
 
 __all__ = ["DAMAGED", "EXIT_CODES", "INTERRUPTED", "exit_code", "show_failure"]
 
@@ -23,6 +23,7 @@ EXIT_CODES = {
     9: "the disk, server or network failed",
     10: "the store needs a newer version of mnem",
     11: "exists already",
+    12: "a search through history has no single answer",
     130: "interrupted",
 }
 DAMAGED, INTERRUPTED = 6, 130
@@ -43,6 +44,7 @@ _OF_KIND = {
     "engine": 9,
     "format-version": 10,
     "already-exists": 11,
+    "inconclusive": 12,
 }
 
 
@@ -76,6 +78,8 @@ def _failure_json(error: Exception) -> dict[str, object]:
     shown: dict[str, object] = {"kind": getattr(error, "kind", kind), "message": _message(error)}
     if isinstance(error, ConflictError):
         shown["conflicts"] = [conflict_json(conflict) for conflict in error.conflicts]
+    if isinstance(error, InconclusiveError):
+        shown["candidates"] = [commit_json(commit) for commit in error.candidates]
     return shown
 
 

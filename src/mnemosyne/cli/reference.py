@@ -31,7 +31,8 @@ escaped, such as `\\u001b`. With `--json`, a verb prints one JSON object; `log`,
 print one a line. Times in JSON are UTC milliseconds.
 
 Errors go to stderr, in one line and with more lines where there is more to say. With `--json`
-they are `{"error": {"kind": …, "message": …}}`; a conflict also has `conflicts`."""
+they are `{"error": {"kind": …, "message": …}}`; a conflict also has `conflicts`,
+and a search without a single answer `candidates`."""
 
 
 def reference() -> str:

@@ -13,12 +13,14 @@ from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id
 
 __all__ = [
+    "Deletes",
     "Engine",
     "Enumerates",
     "Exclusive",
     "HasHistoryIndex",
     "HasReflog",
     "IndexEntry",
+    "ReadsAhead",
     "RefUpdate",
     "Snapshots",
 ]
@@ -137,8 +139,12 @@ class Exclusive(Protocol):
 class HasReflog(Protocol):
     """An engine that remembers where its refs have been."""
 
-    def reflog(self, name: str) -> Iterator[ReflogEntry]:
-        """The moves of a ref, newest first; also of a ref that was deleted."""
+    def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
+        """The moves of a ref, newest first; also of a ref that was deleted.
+
+        Args:
+            name: the ref; None for all that are and were.
+        """
         ...
 
 
@@ -162,12 +168,33 @@ class HasHistoryIndex(Protocol):
         """The indexed commits that changed a key, newest entry first."""
         ...
 
+    def commits_of_keys(self, first: str, end: str | None) -> list[Id]:
+        """The indexed commits that changed a key of first <= key < end, newest entry first.
+
+        Without an end there is no upper bound.
+        """
+        ...
+
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """Add commits; those that are there already stay as they are."""
         ...
 
     def clear_index(self) -> None:
         """Forget the index; `add_to_index` builds it again."""
+        ...
+
+
+@runtime_checkable
+class ReadsAhead(Protocol):
+    """An engine that can guess which commits a walk into the past reads next."""
+
+    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
+        """A commit, and commits that were indexed just before it: likely its ancestors.
+
+        Args:
+            commit: the commit; nothing is given if it is not indexed.
+            limit: how many at most, itself included.
+        """
         ...
 
 
@@ -181,6 +208,35 @@ class Enumerates(Protocol):
 
     def size(self) -> int:
         """Bytes that the store takes where it lives."""
+        ...
+
+
+@runtime_checkable
+class Deletes(Protocol):
+    """An engine that can forget objects for good."""
+
+    def delete(self, ids: Collection[Id]) -> None:
+        """Remove objects, all or none, and what the history index says of commits among them.
+
+        Ids that are absent stay so. The reflog keeps its lines. Whoever calls this knows that no
+        ref reaches the objects; the history index stays closed only if with a commit all commits
+        that descend from it are removed.
+
+        Raises:
+            ReadOnlyError: the store was opened for reading.
+            BusyError: other writers held the store for longer than the busy timeout.
+            EngineError: the store cannot be written.
+        """
+        ...
+
+    def compact(self) -> None:
+        """Give the room of what was deleted back to the file system; new objects use it otherwise.
+
+        Raises:
+            ReadOnlyError: the store was opened for reading.
+            BusyError: other writers held the store for longer than the busy timeout.
+            EngineError: the store cannot be written, or this thread is inside `exclusive`.
+        """
         ...
 
 

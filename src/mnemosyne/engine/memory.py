@@ -7,7 +7,7 @@ from threading import Lock, get_ident
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
 from mnemosyne.engine.shared import ref_conflict, reflog_entry
-from mnemosyne.errors import BusyError, ReadOnlyError
+from mnemosyne.errors import BusyError, EngineError, ReadOnlyError
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id
 
@@ -109,10 +109,11 @@ class MemoryEngine:
             finally:
                 self._draft, self._owner = None, None
 
-    def reflog(self, name: str) -> Iterator[ReflogEntry]:
+    def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
         """See `HasReflog.reflog`."""
         with self._guard:
-            return iter([e for e in reversed(self._state().reflog) if e.name == name])
+            moves = reversed(self._state().reflog)
+            return iter([move for move in moves if name is None or move.name == name])
 
     def indexed(self, commit: Id) -> bool:
         """See `HasHistoryIndex.indexed`."""
@@ -125,6 +126,14 @@ class MemoryEngine:
     def commits_of_key(self, key: str) -> list[Id]:
         """See `HasHistoryIndex.commits_of_key`."""
         return [e.commit for e in reversed(self._entries()) if key in e.keys]
+
+    def commits_of_keys(self, first: str, end: str | None) -> list[Id]:
+        """See `HasHistoryIndex.commits_of_keys`."""
+        return [
+            entry.commit
+            for entry in reversed(self._entries())
+            if any(first <= key and (end is None or key < end) for key in entry.keys)
+        ]
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """See `HasHistoryIndex.add_to_index`."""
@@ -147,6 +156,19 @@ class MemoryEngine:
         """The bytes of all objects."""
         with self._guard:
             return sum(map(len, self._state().objects.values()))
+
+    def delete(self, ids: Collection[Id]) -> None:
+        """See `Deletes.delete`."""
+        with self._writing() as state:
+            for block in ids:
+                state.objects.pop(block, None)
+                state.index.pop(block, None)
+
+    def compact(self) -> None:
+        """See `Deletes.compact`. Memory is given back at once."""
+        self._require_writable()
+        if self._owner == get_ident():
+            raise EngineError(f"{self.url} cannot be compacted inside a transaction")
 
     def _entries(self) -> list[IndexEntry]:
         with self._guard:

@@ -19,6 +19,7 @@ from mnemosyne.engine.sqlite_file import StoreFile
 from mnemosyne.engine.sqlite_pool import Pool
 from mnemosyne.engine.sqlite_schema import (
     add_index,
+    delete_objects,
     get_objects,
     get_ref,
     get_refs,
@@ -113,14 +114,15 @@ class SQLiteEngine:
             finally:
                 self._held = outer
 
-    def reflog(self, name: str) -> Iterator[ReflogEntry]:
+    def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
         """See `HasReflog.reflog`."""
+        wanted, names = ("", ()) if name is None else ("name = ? AND", (name,))
         sql = (
-            "SELECT n, old, new, who, at, why FROM reflog WHERE name = ? AND n < ? "
+            f"SELECT n, name, old, new, who, at, why FROM reflog WHERE {wanted} n < ? "
             "ORDER BY n DESC LIMIT ?"
         )
-        for _, old, new, who, when, why in self._pages(sql, name, start=2**63 - 1):
-            yield reflog_entry(RefUpdate(name, old, new, who, when, why))
+        for _, *move in self._pages(sql, *names, start=2**63 - 1):
+            yield reflog_entry(RefUpdate(*move))
 
     def indexed(self, commit: Id) -> bool:
         """See `HasHistoryIndex.indexed`."""
@@ -134,6 +136,24 @@ class SQLiteEngine:
         """See `HasHistoryIndex.commits_of_key`."""
         sql = "SELECT id FROM touched JOIN commits USING (n) WHERE key = ? ORDER BY n DESC"
         return self._select(sql, key)
+
+    def commits_of_keys(self, first: str, end: str | None) -> list[Id]:
+        """See `HasHistoryIndex.commits_of_keys`."""
+        below, bound = ("", ()) if end is None else ("AND key < ?", (end,))
+        sql = (
+            "SELECT id FROM commits WHERE n IN "
+            f"(SELECT n FROM touched WHERE key >= ? {below}) ORDER BY n DESC"
+        )
+        return self._select(sql, first, *bound)
+
+    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
+        """See `ReadsAhead.read_ahead`."""
+        sql = (
+            "SELECT objects.id, data FROM commits CROSS JOIN objects ON objects.id = commits.id "
+            "WHERE commits.n <= (SELECT n FROM commits WHERE id = ?) "
+            "ORDER BY commits.n DESC LIMIT ?"
+        )
+        return dict(self._ask(rows, sql, commit, limit))
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """See `HasHistoryIndex.add_to_index`."""
@@ -161,6 +181,24 @@ class SQLiteEngine:
         """See `Enumerates.size`: the file and the log beside it."""
         files = (Path(self._path + suffix) for suffix in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
+
+    def delete(self, ids: Collection[Id]) -> None:
+        """See `Deletes.delete`."""
+        with self._transaction() as connection:
+            delete_objects(connection, ids)
+
+    def compact(self) -> None:
+        """See `Deletes.compact`. It writes the file anew, so it needs that much room meanwhile."""
+        if self.read_only:
+            raise self._reading_only()
+        if self._held_here() is not None:
+            raise EngineError(f"{self._path} cannot be compacted inside a transaction")
+        try:
+            with self._pool.write_lock(), self._pool.lend() as connection:
+                connection.execute("VACUUM")
+                connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        except apsw.Error as error:
+            raise self._file.error(error) from error
 
     def backup(self, path: str) -> None:
         """See `Snapshots.backup`. Writers go on meanwhile."""
@@ -199,6 +237,9 @@ class SQLiteEngine:
             f"{self.url} cannot be copied to {target}: {error}; check that directory and its space"
         )
 
+    def _reading_only(self) -> ReadOnlyError:
+        return ReadOnlyError(f"{self.url} was opened for reading; open it for writing")
+
     def _held_here(self) -> apsw.Connection | None:
         """The connection of the `exclusive` that this thread is in."""
         held = self._held
@@ -218,7 +259,7 @@ class SQLiteEngine:
     def _transaction(self) -> Generator[apsw.Connection]:
         """A connection in a transaction of its own, or in a part of the one that is held."""
         if self.read_only:
-            raise ReadOnlyError(f"{self.url} was opened for reading; open it for writing")
+            raise self._reading_only()
         try:
             if (held := self._held_here()) is not None:
                 self._require_alive(held)

@@ -3,7 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from mnemosyne.objects import Id
 __all__ = [
     "SCHEMA",
     "add_index",
+    "delete_objects",
     "get_objects",
     "get_ref",
     "get_refs",
@@ -71,6 +72,14 @@ def put_objects(connection: apsw.Connection, objects: Mapping[Id, bytes]) -> Non
     """Store objects; one that exists is left as it is."""
     sql = "INSERT INTO objects (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
     connection.executemany(sql, objects.items())
+
+
+def delete_objects(connection: apsw.Connection, ids: Collection[Id]) -> None:
+    """Remove objects, and commits among them from the history index."""
+    each = [(block,) for block in ids]
+    connection.executemany("DELETE FROM objects WHERE id = ?", each)
+    connection.executemany("DELETE FROM commits WHERE id = ?", each)
+    connection.execute("DELETE FROM touched WHERE n NOT IN (SELECT n FROM commits)")
 
 
 def get_ref(connection: apsw.Connection, name: str) -> Id | None:

@@ -7,6 +7,7 @@ from threading import Event, Thread
 import pytest
 
 from mnemosyne.engine.base import (
+    Deletes,
     Engine,
     Enumerates,
     Exclusive,
@@ -16,7 +17,7 @@ from mnemosyne.engine.base import (
     RefUpdate,
     Snapshots,
 )
-from mnemosyne.errors import AlreadyExistsError, ReadOnlyError, RefConflictError
+from mnemosyne.errors import AlreadyExistsError, EngineError, ReadOnlyError, RefConflictError
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id, text_id
 from mnemosyne.testing._engine_hooks import HOSTILE_NAMES, PATIENCE, EngineHooks, blob, require
@@ -36,6 +37,18 @@ class _Reflog(EngineHooks):
             expected.insert(0, ReflogEntry("r", *moved, "Ö'who", 10**13 + when, f"why {when}"))
             assert list(reflog.reflog("r")) == expected
         assert engine.ref("r") is None
+
+    def test_the_reflog_of_all_refs_holds_those_that_are_gone(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        one, two = blob(1)[0], blob(2)[0]
+        assert list(reflog.reflog(None)) == []
+        for name, old, new in [("a", None, one), ("b", None, two), ("a", one, None)]:
+            engine.write({}, RefUpdate(name, old, new))
+        assert [(e.name, e.old, e.new) for e in reflog.reflog(None)] == [
+            ("a", text_id(one), None),
+            ("b", None, text_id(two)),
+            ("a", None, text_id(one)),
+        ]
 
     def test_a_ref_that_never_was_has_no_reflog(self, engine: Engine) -> None:
         assert list(require(engine, HasReflog).reflog("r")) == []
@@ -213,6 +226,91 @@ class _Exclusive(EngineHooks):
         reader.close()
 
 
+class _Deletes(EngineHooks):
+    def test_deleted_objects_are_gone_and_the_others_stay(self, engine: Engine) -> None:
+        deletes = require(engine, Deletes)
+        objects = dict(blob(number) for number in range(1500))
+        engine.write(objects)
+        gone = list(objects)[::2]
+        deletes.delete(set(gone))
+        deletes.delete([*gone[:3], blob(9999)[0]])
+        deletes.delete([])
+        left = {block: data for block, data in objects.items() if block not in gone}
+        assert dict(engine.read(list(objects))) == left
+        if isinstance(engine, Enumerates):
+            assert sorted(engine.ids()) == sorted(left)
+
+    def test_what_was_deleted_can_be_written_again(self, engine: Engine) -> None:
+        deletes = require(engine, Deletes)
+        block, data = blob(1)
+        for _ in range(2):
+            engine.write({block: data})
+            assert dict(engine.read([block])) == {block: data}
+            deletes.delete([block])
+            assert dict(engine.read([block])) == {}
+
+    def test_a_deleted_commit_leaves_the_index_and_not_the_reflog(self, engine: Engine) -> None:
+        deletes, index = require(engine, Deletes), require(engine, HasHistoryIndex)
+        one, two = blob(1), blob(2)
+        first = IndexEntry(one[0], "t1", ["k", "one"])
+        engine.write(dict([one]), RefUpdate("r", None, one[0], index=first))
+        second = IndexEntry(two[0], "t2", ["k", "two"])
+        engine.write(dict([two]), RefUpdate("r", one[0], two[0], index=second))
+        engine.write({}, RefUpdate("r", two[0], one[0]))
+        deletes.delete([two[0]])
+        assert index.commits_of_key("k") == [one[0]]
+        assert index.commits_of_key("two") == index.commits_of_transaction("t2") == []
+        assert (index.indexed(one[0]), index.indexed(two[0])) == (True, False)
+        index.add_to_index([IndexEntry(blob(3)[0], "t3", ["three"])])
+        assert index.commits_of_key("two") == []
+        if isinstance(engine, HasReflog):
+            assert len(list(engine.reflog("r"))) == 3
+
+    def test_a_deletion_in_an_exclusive_that_fails_is_undone(self, engine: Engine) -> None:
+        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        block, data = blob(1)
+        engine.write({block: data})
+        with pytest.raises(ZeroDivisionError), exclusive.exclusive():
+            deletes.delete([block])
+            assert dict(engine.read([block])) == {}
+            raise ZeroDivisionError
+        assert dict(engine.read([block])) == {block: data}
+
+    def test_compacting_changes_nothing_that_can_be_read(self, engine: Engine) -> None:
+        deletes, listing = require(engine, Deletes), require(engine, Enumerates)
+        objects = dict(blob(number, 5000) for number in range(400))
+        kept, gone = dict(list(objects.items())[:40]), list(objects)[40:]
+        engine.write(objects, RefUpdate("r", None, gone[0], "who"))
+        before = listing.size()
+        deletes.delete(gone)
+        deletes.compact()
+        assert listing.size() < before / 2
+        assert dict(engine.read(list(objects))) == kept
+        assert dict(engine.refs()) == {"r": gone[0]}
+        engine.write(objects)
+        assert dict(engine.read(gone[:1])) == {gone[0]: objects[gone[0]]}
+
+    def test_compacting_inside_an_exclusive_is_refused(self, engine: Engine) -> None:
+        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        with exclusive.exclusive(), pytest.raises(EngineError, match="inside a transaction"):
+            deletes.compact()
+
+    def test_a_store_for_reading_deletes_nothing(self, engine: Engine) -> None:
+        require(engine, Deletes)
+        block, data = blob(1)
+        engine.write({block: data})
+        reader = self.for_reading(engine)
+        if reader is None:
+            pytest.skip("no read-only engines")
+        deletes = require(reader, Deletes)
+        with pytest.raises(ReadOnlyError):
+            deletes.delete([block])
+        with pytest.raises(ReadOnlyError):
+            deletes.compact()
+        assert dict(reader.read([block])) == {block: data}
+        reader.close()
+
+
 class _Copies(EngineHooks):
     def test_every_object_is_listed(self, engine: Engine) -> None:
         listing = require(engine, Enumerates)
@@ -263,5 +361,5 @@ class _Copies(EngineHooks):
         assert path.read_bytes() == b"precious"
 
 
-class CapabilityContract(_Reflog, _HistoryIndex, _Exclusive, _Copies):
+class CapabilityContract(_Reflog, _HistoryIndex, _Exclusive, _Deletes, _Copies):
     """What the capabilities of an engine promise."""

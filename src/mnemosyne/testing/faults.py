@@ -7,12 +7,14 @@ from random import Random
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from mnemosyne.engine.base import (
+    Deletes,
     Engine,
     Enumerates,
     Exclusive,
     HasHistoryIndex,
     HasReflog,
     IndexEntry,
+    ReadsAhead,
     RefUpdate,
     Snapshots,
 )
@@ -80,7 +82,7 @@ class _Exclusive(_Wrapper):
 
 
 class _Reflog(_Wrapper):
-    def reflog(self, name: str) -> Iterator[ReflogEntry]:
+    def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
         assert isinstance(self.engine, HasReflog)
         return self._call("reflog", lambda engine=self.engine: engine.reflog(name))
 
@@ -101,11 +103,20 @@ class _HistoryIndex(_Wrapper):
     def commits_of_key(self, key: str) -> list[Id]:
         return self._call("commits_of_key", lambda: self._index.commits_of_key(key))
 
+    def commits_of_keys(self, first: str, end: str | None) -> list[Id]:
+        return self._call("commits_of_keys", lambda: self._index.commits_of_keys(first, end))
+
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         self._call("add_to_index", lambda: self._index.add_to_index(entries))
 
     def clear_index(self) -> None:
         self._call("clear_index", self._index.clear_index)
+
+
+class _ReadsAhead(_Wrapper):
+    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
+        assert isinstance(self.engine, ReadsAhead)
+        return self._call("read_ahead", lambda e=self.engine: e.read_ahead(commit, limit))
 
 
 class _Enumerates(_Wrapper):
@@ -118,6 +129,19 @@ class _Enumerates(_Wrapper):
         return self._call("size", self.engine.size)
 
 
+class _Deletes(_Wrapper):
+    @property
+    def _deleter(self) -> Deletes:
+        assert isinstance(self.engine, Deletes)
+        return self.engine
+
+    def delete(self, ids: Collection[Id]) -> None:
+        self._call("delete", lambda: self._deleter.delete(ids))
+
+    def compact(self) -> None:
+        self._call("compact", self._deleter.compact)
+
+
 class _Snapshots(_Wrapper):
     def backup(self, path: str) -> None:
         assert isinstance(self.engine, Snapshots)
@@ -128,7 +152,9 @@ _MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
     (Exclusive, _Exclusive),
     (HasReflog, _Reflog),
     (HasHistoryIndex, _HistoryIndex),
+    (ReadsAhead, _ReadsAhead),
     (Enumerates, _Enumerates),
+    (Deletes, _Deletes),
     (Snapshots, _Snapshots),
 )
 

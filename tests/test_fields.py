@@ -4,7 +4,7 @@ import pytest
 
 import mnemosyne
 from mnemosyne import Provenance
-from mnemosyne.cli.fields import FieldChange, field_changes
+from mnemosyne.fields import FieldChange, field_changes
 
 
 @pytest.fixture

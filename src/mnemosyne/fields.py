@@ -1,11 +1,12 @@
-"""Which fields of a record a change touched."""
+"""The fields of a record, and which of them a change touched."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
 
+from mnemosyne.fieldwise import Missing, same_json
 from mnemosyne.model import JSON, Change, Record
 
-__all__ = ["FieldChange", "field_changes"]
+__all__ = ["FieldChange", "content_at", "field_changes", "value_at"]
 
 
 class FieldChange(NamedTuple):
@@ -25,13 +26,11 @@ class FieldChange(NamedTuple):
     kind: str
 
 
-_MISSING: Any = object()
-
-
 def field_changes(change: Change) -> list[FieldChange]:
     """The fields that differ between the two records of a change, if it has both.
 
-    Objects are compared field by field; lists and plain values as a whole.
+    Objects are compared field by field; lists and plain values as a whole. Vectors are told
+    apart without showing their numbers.
     """
     if change.before is None or change.after is None:
         return []
@@ -39,6 +38,38 @@ def field_changes(change: Change) -> list[FieldChange]:
     beside = _compare("", _beside(change.before), _beside(change.after))
     aside = (each._replace(field=f"({each.field})") for each in beside)
     return [*content, *aside, *_vector_changes(change.before, change.after)]
+
+
+def value_at(record: Record, field: str) -> Any:
+    """The value of a field of a record, `Missing.ABSENT` if it has none.
+
+    Args:
+        record: the record.
+        field: a path in the content, parts divided by dots, list items by number; empty for
+            the content as a whole; or in parentheses what lies beside it, as `field_changes`
+            names it: `(provenance.agent)`, `(embedder)`, `(embedding)`, `(vector NAME)`.
+    """
+    if not (field.startswith("(") and field.endswith(")")):
+        return content_at(record.content, field.split(".") if field else [])
+    name = field[1:-1]
+    if name == "embedding" or name.startswith("vector "):
+        vector = record.vectors.get(name.removeprefix("vector ") if name != "embedding" else "")
+        return Missing.ABSENT if vector is None else vector.tobytes()
+    return _beside(record).get(name, Missing.ABSENT)
+
+
+def content_at(content: JSON, path: list[str]) -> Any:
+    """The value at a path in a content, list items by number; `Missing.ABSENT` if there is none."""
+    value: object = content
+    for part in path:
+        if isinstance(value, dict):
+            value = cast("dict[str, object]", value).get(part, Missing.ABSENT)
+        elif isinstance(value, list) and part.isdecimal():
+            items = cast("list[object]", value)
+            value = items[int(part)] if int(part) < len(items) else Missing.ABSENT
+        else:
+            return Missing.ABSENT
+    return value
 
 
 def _beside(record: Record) -> dict[str, JSON]:
@@ -70,15 +101,12 @@ def _compare(path: str, before: Any, after: Any) -> Iterator[FieldChange]:
         old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", after)
         for name in [*old, *(name for name in new if name not in old)]:
             below = f"{path}.{name}" if path else name
-            yield from _compare(below, old.get(name, _MISSING), new.get(name, _MISSING))
-    elif before is _MISSING:
+            yield from _compare(
+                below, old.get(name, Missing.ABSENT), new.get(name, Missing.ABSENT)
+            )
+    elif before is Missing.ABSENT:
         yield FieldChange(path, None, after, "added")
-    elif after is _MISSING:
+    elif after is Missing.ABSENT:
         yield FieldChange(path, before, None, "removed")
-    elif not _equal(before, after):
+    elif not same_json(before, after):
         yield FieldChange(path, before, after, "changed")
-
-
-def _equal(a: Any, b: Any) -> bool:
-    """Equal as JSON values are: 1, 1.0 and true differ."""
-    return a == b and repr(a) == repr(b)

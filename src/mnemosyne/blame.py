@@ -1,0 +1,105 @@
+"""Who is answerable for what the memory says: a record, one field of it, or a whole subtree."""
+
+from collections.abc import Iterator
+
+from mnemosyne import tree
+from mnemosyne.blocks import Blocks
+from mnemosyne.errors import NotFoundError
+from mnemosyne.fields import value_at
+from mnemosyne.fieldwise import Missing, same_json
+from mnemosyne.history import history
+from mnemosyne.history_index import Writers
+from mnemosyne.model import Blame, Commit, Record
+from mnemosyne.objects import parse_id
+
+__all__ = ["blame", "blame_field", "blame_prefix"]
+
+
+def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
+    """Who gave a key the value that it has at a commit, or who deleted it.
+
+    It is whoever wrote the record, however it came there since: by a merge, a cherry-pick, or
+    an undo that put it back. If that commit is gone from the store, it is the one that brought
+    the record.
+
+    Args:
+        blocks: the objects.
+        key: the key.
+        at: the commit.
+
+    Raises:
+        NotFoundError: no commit up to there has had the key.
+    """
+    record = _record(blocks, key, at)
+    if record is not None and (writer := Writers(blocks, at).find(record.transaction)):
+        return Blame(key, record, writer)
+    return next(history(blocks, key, at))
+
+
+def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
+    """Who wrote each record below a prefix, in order of key; see `blame`.
+
+    Args:
+        blocks: the objects.
+        prefix: what the keys start with.
+        at: the commit.
+    """
+    writers = Writers(blocks, at)
+    for record in blocks.records(tree.scan(blocks.node, parse_id(at.root), prefix)):
+        writer = writers.find(record.transaction)
+        brought = None if writer else next(history(blocks, record.key, at))
+        yield brought or Blame(record.key, record, writer)
+
+
+def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
+    """Who gave one field of a record the value that it has at a commit, or who removed it.
+
+    Goes back from version to version as long as one that it was made from has the same value.
+
+    Args:
+        blocks: the objects.
+        key: the key.
+        field: see `mnemosyne.fields.value_at`.
+        at: the commit.
+
+    Returns:
+        The commit, with the record as it left it; for a record that is deleted, the deletion.
+
+    Raises:
+        NotFoundError: no commit up to there has had the key, or no version of it the field.
+    """
+    found = blame(blocks, key, at)
+    while found.record is not None:
+        value = value_at(found.record, field)
+        versions = _versions_before(blocks, found.record, found.commit)
+        same = (
+            (record, parent)
+            for record, parent in versions
+            if same_json(value, value_at(record, field))
+        )
+        before = next(same, None)
+        if before is None:
+            if value is Missing.ABSENT and not versions:
+                raise NotFoundError(f"no version of {key!r} up to {at.id} has a field {field!r}")
+            break
+        found = blame(blocks, before[0].key, before[1])
+    return found
+
+
+def _versions_before(
+    blocks: Blocks, record: Record, commit: Commit
+) -> list[tuple[Record, Commit]]:
+    """What the parents of a commit had in place of the record that it wrote."""
+    found: list[tuple[Record, Commit]] = []
+    for parent in map(blocks.commit, commit.parents):
+        version = _record(blocks, record.key, parent)
+        if version is None and record.moved_from is not None:
+            version = _record(blocks, record.moved_from, parent)
+        if version is not None:
+            found.append((version, parent))
+    return found
+
+
+def _record(blocks: Blocks, key: str, at: Commit) -> Record | None:
+    block = tree.get(blocks.node, parse_id(at.root), key)
+    return None if block is None else blocks.record(key, block)

@@ -1,0 +1,365 @@
+"""Three-way merging of trees: what to change on one side so that it has the other's changes too.
+
+Cost follows the number of changes: two diffs are walked, and records are read only where both
+sides touched the same key.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeAlias
+
+from mnemosyne import tree
+from mnemosyne.blocks import Blocks, as_record
+from mnemosyne.fieldwise import Missing, merge_records, same_value
+from mnemosyne.model import Conflict, ConflictKind, Provenance, Record
+from mnemosyne.objects import Id, StoredRecord, decode_record
+
+__all__ = ["Clash", "Draft", "Held", "Merged", "State", "merge_states", "merge_trees"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A record that is to be written.
+
+    Attributes:
+        record: the record; its writer is not known yet.
+        copy_vectors: whether its vectors belong to another key, so that it needs its own.
+    """
+
+    record: StoredRecord
+    copy_vectors: bool = False
+
+
+Held: TypeAlias = Id | Draft | None
+"""What stands under a key: a record of the store, one that is to be written, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """The records of a tree, and changes to it that are not written.
+
+    Attributes:
+        root: the tree.
+        changes: what stands under some keys instead; `Missing.UNKNOWN` equals nothing.
+    """
+
+    root: Id
+    changes: Mapping[str, Held | Missing] = field(default_factory=dict[str, Held | Missing])
+
+
+@dataclass(frozen=True, slots=True)
+class Clash:
+    """A conflict and what each way out of it would change on our side.
+
+    Attributes:
+        conflict: the conflict.
+        ours: the changes that keep our side.
+        theirs: the changes that take their side.
+        base: the changes that go back to what both started from; None if that is unknown.
+        delete: the changes that leave no record.
+    """
+
+    conflict: Conflict
+    ours: Mapping[str, Held]
+    theirs: Mapping[str, Held]
+    base: Mapping[str, Held] | None
+    delete: Mapping[str, Held]
+
+
+@dataclass(frozen=True, slots=True)
+class Merged:
+    """What merging two trees comes to.
+
+    Attributes:
+        changes: what to change on our side, by key.
+        clashes: what does not fit together, in order of key; none of it is in `changes`.
+    """
+
+    changes: dict[str, Held]
+    clashes: list[Clash]
+
+    @property
+    def conflicts(self) -> list[Conflict]:
+        """The conflicts, in order of key."""
+        return [clash.conflict for clash in self.clashes]
+
+
+def merge_trees(
+    blocks: Blocks, base: Id, ours: Id, theirs: Id, names: tuple[str, str] | None = None
+) -> Merged:
+    """Merge two trees that started from a third.
+
+    A record that one side changed is taken as it is, so that blame still finds its writer.
+
+    Args:
+        blocks: the objects.
+        base: root of the tree that both started from.
+        ours: root of the tree that the changes are for.
+        theirs: root of the other tree.
+        names: ids of the commits that hold ours and theirs. A record that is put together from
+            both versions names them as what it is derived from.
+    """
+    return merge_states(blocks, State(base), State(ours), theirs, names)
+
+
+def merge_states(
+    blocks: Blocks, base: State, ours: State, theirs: Id, names: tuple[str, str] | None = None
+) -> Merged:
+    """Merge as `merge_trees` does, where base and ours may hold changes that are not written."""
+    return _Merge(blocks, base, ours, theirs, names).run()
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """What stands under one key in one of the three states."""
+
+    key: str
+    held: Held | Missing
+    record: StoredRecord | Missing
+
+    def at(self, key: str) -> Held:
+        """The version as it stands under a key, which may be another than its own."""
+        if isinstance(self.held, Missing) or isinstance(self.record, Missing):
+            return None
+        if self.key == key:
+            return self.held
+        return Draft(replace(self.record, transaction="", moved_from=self.key), copy_vectors=True)
+
+    def public(self, blocks: Blocks) -> Record | None:
+        """The version as the public value."""
+        if isinstance(self.record, Missing):
+            return None
+        return as_record(self.key, self.record, blocks.vector)
+
+
+class _Merge:
+    def __init__(
+        self,
+        blocks: Blocks,
+        base: State,
+        ours: State,
+        theirs: Id,
+        names: tuple[str, str] | None,
+    ) -> None:
+        self._blocks = blocks
+        self._names = names
+        self._base: dict[str, Held | Missing] = {}
+        self._ours: dict[str, Held | Missing] = {}
+        self._theirs: dict[str, Held] = {}
+        self._read: dict[Id, StoredRecord] = {}
+        self._changes: dict[str, Held] = {}
+        self._clashes: list[Clash] = []
+        self._compare(base, ours, theirs)
+
+    def _compare(self, base: State, ours: State, theirs: Id) -> None:
+        """Note what each side has changed, and what it was."""
+        node = self._blocks.node
+        for key, before, after in tree.diff(node, base.root, ours.root):
+            self._base[key], self._ours[key] = before, after
+        for key, before, after in tree.diff(node, base.root, theirs):
+            self._base[key], self._theirs[key] = before, after
+        for key in base.changes.keys() | ours.changes.keys():
+            before, mine = (
+                each.changes[key] if key in each.changes else tree.get(node, each.root, key)
+                for each in (base, ours)
+            )
+            other = tree.get(node, theirs, key)
+            self._base[key] = before
+            for side, after in ((self._ours, mine), (self._theirs, other)):
+                if _identical(before, after):
+                    side.pop(key, None)
+            if not _identical(before, mine):
+                self._ours[key] = mine
+            if not _identical(before, other):
+                self._theirs[key] = other
+
+    def run(self) -> Merged:
+        both = self._ours.keys() & self._theirs.keys()
+        self._prefetch(side[key] for key in both for side in (self._base, self._ours, self._theirs))
+        settled = self._follow_moves(both)
+        for key, theirs in self._theirs.items():
+            if key in settled:
+                continue
+            if key in both:
+                self._combine(key, self._was(key), self._mine(key), self._other(key))
+            else:
+                self._changes[key] = theirs
+        self._clashes.sort(key=lambda clash: clash.conflict.key)
+        return Merged(self._changes, self._clashes)
+
+    def _follow_moves(self, both: Collection[str]) -> set[str]:
+        """Merge what one side moved with what the other did to it under the old key.
+
+        A move onto a key that the other side has changed is left to be merged key by key.
+
+        Returns:
+            The keys that are settled.
+        """
+        ours, theirs = self._moves(self._ours, both), self._moves(self._theirs, both)
+        settled: set[str] = set()
+        for old in sorted(ours.keys() | theirs.keys()):
+            here, there = ours.get(old, old), theirs.get(old, old)
+            onto_ours = there != old and there in self._ours
+            onto_theirs = here != old and here in self._theirs
+            if here != there and (onto_ours or onto_theirs):
+                continue
+            base, mine, other = self._was(old), self._mine(here), self._other(there)
+            if here != there and old not in (here, there):
+                self._clash_of_moves(base, mine, other)
+            else:
+                self._combine(there if here == old else here, base, mine, other)
+            settled |= {old, here, there}
+        return settled
+
+    def _moves(self, side: Mapping[str, Held | Missing], both: Collection[str]) -> dict[str, str]:
+        """Where one side has moved keys to that both sides have changed."""
+        removed = {key for key in both if side[key] is None}
+        if not removed:
+            return {}
+        self._prefetch(side.values())
+        found: dict[str, str] = {}
+        for key, held in side.items():
+            record = self._stored(held)
+            if not isinstance(record, Missing) and record.moved_from in removed:
+                found[record.moved_from] = key
+        return found
+
+    def _combine(self, key: str, base: _Version, ours: _Version, theirs: _Version) -> None:
+        """Merge three versions into the one that shall stand under a key."""
+        outcome = self._outcome(key, base, ours, theirs)
+        if isinstance(outcome, tuple):
+            self._clash(key, base, ours, theirs, outcome)
+        elif ours.key != key or outcome is not ours.held:
+            self._changes.update(_instead(ours, key, outcome))
+
+    def _outcome(
+        self, key: str, base: _Version, ours: _Version, theirs: _Version
+    ) -> Held | tuple[str, ...]:
+        """What shall stand under the key, or the fields that clash, none where all does."""
+        if ours.held is Missing.UNKNOWN:
+            return ()
+        if isinstance(ours.record, Missing) or isinstance(theirs.record, Missing):
+            return self._deleted(base, ours, theirs)
+        if _identical(ours.held, theirs.held):
+            return ours.at(key)
+        load = self._blocks.vector
+        merged = merge_records(base.record, ours.record, theirs.record, load)
+        if isinstance(merged, tuple):
+            return merged
+        whole = [v for v in (ours, theirs) if self._says(v, merged)]
+        if len(whole) == 2:
+            return self._either(key, base, ours, theirs).at(key)
+        return whole[0].at(key) if whole else self._put_together(key, merged, ours, theirs)
+
+    def _deleted(self, base: _Version, ours: _Version, theirs: _Version) -> tuple[()] | None:
+        """What to do where a side has deleted the record: delete, unless the other changed it."""
+        kept = ours if theirs.held is None else theirs
+        if isinstance(kept.record, Missing):
+            return None
+        return None if kept.key == base.key and self._says(base, kept.record) else ()
+
+    def _either(self, key: str, base: _Version, ours: _Version, theirs: _Version) -> _Version:
+        """Which of two records of one value to take, whichever side each is on.
+
+        The one under the key; the one whose provenance is new; the one with the lower id.
+        """
+        if ours.key != theirs.key:
+            return ours if ours.key == key else theirs
+        if not isinstance(base.record, Missing) and self._says(ours, base.record):
+            changed = [v for v in (ours, theirs) if _provenance(v) != base.record.provenance]
+            if len(changed) == 1:
+                return changed[0]
+        if isinstance(ours.held, bytes) and isinstance(theirs.held, bytes):
+            return ours if ours.held < theirs.held else theirs
+        return ours
+
+    def _put_together(
+        self, key: str, merged: StoredRecord, ours: _Version, theirs: _Version
+    ) -> Draft:
+        """A merged record that is neither side's, as it is to be written under a key."""
+        provenance = merged.provenance
+        if self._names is not None:
+            sources = sorted(zip((ours.key, theirs.key), self._names, strict=True))
+            provenance = replace(provenance, derived_from=tuple(sources))
+        across = ours.key != key or theirs.key != key
+        return Draft(replace(merged, provenance=provenance), copy_vectors=across)
+
+    def _says(self, version: _Version, record: StoredRecord) -> bool:
+        if isinstance(version.record, Missing):
+            return False
+        return same_value(version.record, record, self._blocks.vector)
+
+    def _clash(
+        self,
+        key: str,
+        base: _Version,
+        ours: _Version,
+        theirs: _Version,
+        fields: tuple[str, ...],
+    ) -> None:
+        kind: ConflictKind = "edit/edit"
+        if ours.held is None:
+            kind = "delete/edit"
+        elif theirs.held is None:
+            kind = "edit/delete"
+        elif base.held is None:
+            kind = "add/add"
+        old, mine, other = (_instead(ours, key, each.at(key)) for each in (base, ours, theirs))
+        known = None if base.held is Missing.UNKNOWN else old
+        conflict = self._conflict(key, kind, base, ours, theirs, fields)
+        self._clashes.append(Clash(conflict, mine, other, known, _instead(ours, key, None)))
+
+    def _clash_of_moves(self, base: _Version, ours: _Version, theirs: _Version) -> None:
+        gone: dict[str, Held] = {base.key: None, ours.key: None, theirs.key: None}
+        old, mine, other = (gone | {each.key: each.at(each.key)} for each in (base, ours, theirs))
+        conflict = self._conflict(base.key, "move/move", base, ours, theirs)
+        self._clashes.append(Clash(conflict, mine, other, old, gone))
+
+    def _conflict(
+        self,
+        key: str,
+        kind: ConflictKind,
+        base: _Version,
+        ours: _Version,
+        theirs: _Version,
+        fields: tuple[str, ...] = (),
+    ) -> Conflict:
+        old, mine, other = (each.public(self._blocks) for each in (base, ours, theirs))
+        return Conflict(key, kind, old, mine, other, fields)
+
+    def _was(self, key: str) -> _Version:
+        return self._version(key, self._base[key])
+
+    def _mine(self, key: str) -> _Version:
+        return self._version(key, self._ours[key])
+
+    def _other(self, key: str) -> _Version:
+        return self._version(key, self._theirs[key])
+
+    def _version(self, key: str, held: Held | Missing) -> _Version:
+        return _Version(key, held, self._stored(held))
+
+    def _stored(self, held: Held | Missing) -> StoredRecord | Missing:
+        if isinstance(held, Missing):
+            return held
+        if held is None:
+            return Missing.ABSENT
+        return held.record if isinstance(held, Draft) else self._read[held]
+
+    def _prefetch(self, versions: Iterable[Held | Missing]) -> None:
+        wanted = {each for each in versions if isinstance(each, bytes)} - self._read.keys()
+        for block, data in self._blocks.read(wanted).items():
+            self._read[block] = decode_record(block, data)
+
+
+def _provenance(version: _Version) -> Provenance | None:
+    return None if isinstance(version.record, Missing) else version.record.provenance
+
+
+def _instead(ours: _Version, key: str, held: Held) -> dict[str, Held]:
+    """The changes on our side that put something under a key, in place of our version."""
+    return {ours.key: None, key: held}
+
+
+def _identical(a: Held | Missing, b: Held | Missing) -> bool:
+    return a is not Missing.UNKNOWN and (a is b or (isinstance(a, bytes) and a == b))
