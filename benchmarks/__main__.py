@@ -21,10 +21,13 @@ def main() -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from benchmarks.run import FULL, QUICK, Run
+    from benchmarks.run import FULL, QUICK, Run, merged
 
     with tempfile.TemporaryDirectory(prefix="benchmarks-", dir=arguments.work) as directory:
-        results = Run(QUICK if arguments.quick else FULL, Path(directory)).execute()
+        run = Run(QUICK if arguments.quick else FULL, Path(directory))
+        results = run.execute_history() if arguments.only else run.execute()
+    if arguments.only and arguments.out.exists():
+        results = merged(json.loads(arguments.out.read_text()), results)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(_json(results))
     print(arguments.out)
@@ -68,6 +71,11 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True)
     run = commands.add_parser("run", help="measure every backend and write the results as JSON")
     run.add_argument("--quick", action="store_true", help="1,000 records and few repeats")
+    run.add_argument(
+        "--only",
+        choices=["history"],
+        help="measure only this; what FILE holds besides stays as it is",
+    )
     run.add_argument("--out", type=Path, default=Path("results.json"), metavar="FILE")
     run.add_argument("--work", type=Path, metavar="DIR", help="where the stores are made")
     run.set_defaults(command=_run)

@@ -35,6 +35,7 @@ def prepare_environment(home: Path) -> None:
     """Keep children offline and out of the user's directories. Call before the first child."""
     home.mkdir(parents=True, exist_ok=True)
     os.environ.update(_OFFLINE, HOME=str(home), CREWAI_STORAGE_DIR=str(home))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
     CONTEXT.set_forkserver_preload(["crewai.memory.types"])
 
 

@@ -57,6 +57,14 @@ _FIGURES = {
 }
 
 
+_HISTORY = {
+    "blame_newest": "blame, newest value",
+    "blame_oldest": "blame, oldest value",
+    "blame_field": "blame of one field",
+    "history": "history of a key, 10 values",
+    "bisect": "bisect over all commits",
+    "merge": "merge of 100 + 100 changes",
+}
 _COMMITS = {"tree_insert": "new record", "tree_update": "update"}
 
 
@@ -71,7 +79,30 @@ def draw(raw: dict[str, Any], directory: Path) -> list[tuple[str, str]]:
         if any(results.samples("tree_insert", OURS, size) for size in results.sizes):
             _save(_tree(results), directory / "tree.svg")
             drawn.append(("tree.svg", "New tree blocks of a one-record commit."))
+        if results.sizes_of("blame_newest_by_commits", OURS):
+            _save(_history(results), directory / "history.svg")
+            drawn.append(("history.svg", "Median time of questions to history, and of a merge."))
     return drawn
+
+
+def _history(results: Results) -> Figure:
+    """Cost against the length of the history, and against the size of the memory."""
+    figure, panels = pyplot.subplots(1, 2, figsize=(9, 3.9), sharey=True, layout="constrained")
+    for axes, by in zip(panels, ("commits", "records"), strict=True):
+        for (name, title), marker in zip(_HISTORY.items(), "osd^vP", strict=True):
+            measure = f"{name}_by_{by}"
+            sizes = results.sizes_of(measure, OURS)
+            if sizes:
+                times = [median(results.samples(measure, OURS, size)) * 1e3 for size in sizes]
+                axes.plot(sizes, times, label=title, marker=marker, markersize=4, linewidth=1.5)
+                axes.xaxis.set_major_locator(FixedLocator(sizes))
+        axes.set(xscale="log", yscale="log", xlabel=by)
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.yaxis.set_major_formatter(FuncFormatter(_duration))
+    handles, labels = panels[1].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
+    return figure
 
 
 def _latencies(results: Results, panels: dict[str, str]) -> Figure:

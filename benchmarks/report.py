@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks.backends import BACKENDS, LANCEDB, OURS, TITLES
 from benchmarks.measure import median
 from benchmarks.results import Results, seconds, shown
-from benchmarks.targets import TREE_MEAN, TREE_P99, Row, mean, p99, raw_bytes, rows
+from benchmarks.targets import HISTORY, TREE_MEAN, TREE_P99, Row, mean, p99, raw_bytes, rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -79,6 +79,7 @@ def page(raw: dict[str, Any], figures: Sequence[tuple[str, str]]) -> str:
         *_missing(results),
         _goals(results),
         *_tree(results),
+        *_history(results),
         *_plots(figures),
         *_everything(results),
         _METHOD.format(
@@ -190,6 +191,31 @@ def _tree(results: Results) -> list[str]:
     goal = f"The goal is a mean {TREE_MEAN.text} and a p99 {TREE_P99.text}."
     table = _table(["commit of one", "records", "mean", "p99", "reached"], lines)
     return [f"### New tree blocks of a one-record commit\n\n{goal}\n\n{table}"]
+
+
+def _history(results: Results) -> list[str]:
+    lines: list[list[str]] = []
+    for row in HISTORY:
+        sizes = results.sizes_of(row.measure, OURS)
+        if not sizes:
+            continue
+        size = max((each for each in sizes if each <= row.at), default=sizes[0])
+        samples = results.samples(row.measure, OURS, size)
+        goal, reached = (row.goal.text, NOTHING) if row.goal else (NOTHING, NOTHING)
+        if row.goal is not None and size == row.at:
+            reached = "yes" if row.goal.reached(median(samples), None, size) else "**no**"
+        title = row.title.format(at=size)
+        values = [seconds(each(samples)) for each in (median, p99)]
+        lines.append([title, *values, goal, reached, row.published or NOTHING])
+    if not lines:
+        return []
+    text = (
+        "Each question is put to a repository that was just opened, with nothing cached; the "
+        "merge includes its durable commit. The last column is what was published for "
+        "mnem-agents 0.0.7, an earlier versioned memory: measured elsewhere, on other hardware."
+    )
+    columns = ["question", "p50", "p99", "goal", "reached", "mnem-agents"]
+    return [f"### Asking and acting on history\n\n{text}\n\n{_table(columns, lines)}"]
 
 
 def _plots(figures: Sequence[tuple[str, str]]) -> list[str]:

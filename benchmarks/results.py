@@ -23,6 +23,10 @@ class Results:
         """The samples taken; empty if there are none."""
         return self._samples.get((measure, backend, records, vectors), [])
 
+    def sizes_of(self, measure: str, backend: str) -> list[int]:
+        """The sizes at which a measure was taken, ascending."""
+        return sorted(key[2] for key in self._samples if key[:2] == (measure, backend))
+
     @property
     def sizes(self) -> list[int]:
         return sorted({int(size) for size in self.raw["scale"]["rounds"]})

@@ -12,7 +12,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from benchmarks import concurrency, data, history, isolation, measure, tree, workloads
+from benchmarks import (
+    concurrency,
+    data,
+    history,
+    history_actions,
+    isolation,
+    measure,
+    tree,
+    workloads,
+)
 from benchmarks.backends import BACKENDS, OURS, QDRANT, versions, why_missing
 
 if TYPE_CHECKING:
@@ -34,6 +43,9 @@ class Scale:
     updates: int
     commits: int
     logs: int
+    lengths: tuple[int, ...]
+    memories: tuple[int, ...]
+    asks: int
 
 
 FULL = Scale(
@@ -52,6 +64,9 @@ FULL = Scale(
     updates=1_000,
     commits=500,
     logs=15,
+    lengths=(100, 1_000, 10_000),
+    memories=(1_000, 10_000, 100_000),
+    asks=20,
 )
 QUICK = Scale(
     rounds={1_000: {"normal": 1, "unit": 1}},
@@ -65,6 +80,9 @@ QUICK = Scale(
     updates=20,
     commits=20,
     logs=2,
+    lengths=(50, 100),
+    memories=(1_000,),
+    asks=3,
 )
 
 
@@ -102,6 +120,17 @@ class Run:
         if OURS not in self.missing:
             self._log_command()
         self._tree_blocks()
+        self._history_actions()
+        return self._results(started)
+
+    def execute_history(self) -> dict[str, Any]:
+        """Run only what asks and acts on history."""
+        started = datetime.now(UTC)
+        isolation.prepare_environment(self.directory / "home")
+        self._history_actions()
+        return self._results(started)
+
+    def _results(self, started: datetime) -> dict[str, Any]:
         return {
             "started": started.isoformat(timespec="seconds"),
             "seconds": round(time.monotonic() - self._start),
@@ -166,6 +195,20 @@ class Run:
         for size in self.scale.rounds:
             self._job(Case(OURS, size), tree.commit_blocks, size, 20 * self.scale.repeats)
 
+    def _history_actions(self) -> None:
+        """Questions at every length of history, then at every size of the memory."""
+        scale = self.scale
+        for length in scale.lengths:
+            store = self._new_store(OURS)
+            job = (store, length, _grown(scale), scale.asks)
+            self._job(Case(OURS, length), history_actions.by_commits, *job)
+            self._remove(store)
+        for size in scale.memories:
+            store = self._new_store(OURS)
+            job = (store, size, min(1_000, max(scale.lengths)), scale.asks)
+            self._job(Case(OURS, size), history_actions.by_records, *job)
+            self._remove(store)
+
     def _backends(self, size: int) -> list[str]:
         largest_for_qdrant = 10_000
         return [
@@ -208,6 +251,26 @@ class Run:
 
     def _say(self, text: str) -> None:
         print(f"[{time.monotonic() - self._start:6.0f} s] {text}", file=sys.stderr, flush=True)
+
+
+def _grown(scale: Scale) -> int:
+    """The size of the memory whose history grows."""
+    return min(10_000, max(scale.memories))
+
+
+def merged(before: dict[str, Any], part: dict[str, Any]) -> dict[str, Any]:
+    """Results of a run, with measurements of another one of part of it in place of its own."""
+    taken = {entry["measure"] for entry in part["measurements"]}
+    kept = [entry for entry in before["measurements"] if entry["measure"] not in taken]
+    jobs = {"by_commits", "by_records"}
+    errors = [error for error in before["errors"] if error["job"] not in jobs]
+    return {
+        **before,
+        "history_started": part["started"],
+        "scale": {**part["scale"], **before["scale"]},
+        "measurements": kept + part["measurements"],
+        "errors": errors + part["errors"],
+    }
 
 
 def machine() -> dict[str, Any]:

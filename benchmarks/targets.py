@@ -160,3 +160,52 @@ def _all(title: str, writers: str, scale: dict[str, int]) -> Row:
 
 def _none(title: str, measure: str) -> Row:
     return Row(title, measure, at_most("0", 0), sum, "count", sized=False)
+
+
+@dataclass(frozen=True)
+class HistoryRow:
+    """One line of the table of questions to history.
+
+    ``at`` is the number of commits or records at which the goal holds; ``published`` is what
+    mnem-agents 0.0.7 took, measured elsewhere.
+    """
+
+    title: str
+    measure: str
+    at: int
+    goal: Goal | None = None
+    published: str = ""
+
+
+HISTORY = (
+    HistoryRow(
+        "blame, newest value, at {at:,} commits",
+        "blame_newest_by_commits",
+        10_000,
+        at_most("≤ 2 ms", 2e-3),
+        "428 ms at 100 commits",
+    ),
+    HistoryRow(
+        "blame, oldest value, at {at:,} commits",
+        "blame_oldest_by_commits",
+        10_000,
+        at_most("≤ 2 ms", 2e-3),
+        "428 ms at 100 commits",
+    ),
+    HistoryRow("blame of one field, at {at:,} commits", "blame_field_by_commits", 10_000),
+    HistoryRow("history of a key with 10 values, at {at:,} commits", "history_by_commits", 10_000),
+    HistoryRow(
+        "bisect over {at:,} commits",
+        "bisect_by_commits",
+        1_000,
+        at_most("≤ 20 ms", 20e-3),
+        "276 ms at 1,000 records",
+    ),
+    HistoryRow(
+        "merge of 100 + 100 changes, at {at:,} records",
+        "merge_by_records",
+        10_000,
+        at_most("≤ 10 ms", 10e-3),
+        "29 ms",
+    ),
+)

@@ -194,10 +194,24 @@ def test_a_missing_object_is_named(tmp_path: Path):
             connection.execute("DELETE FROM objects WHERE id = ?", (block,))
     connection.close()
     with mnemosyne.open(path) as repo:
-        with pytest.raises(MnemosyneError, match=record):
-            repo.at()["a"]
+        for read in (repo.at().__getitem__, repo.at().get):
+            with pytest.raises(MnemosyneError, match=record):
+                read("a")
         (problem,) = repo.verify().problems
         assert (problem.object, problem.kind) == (record, "not-found")
+
+
+def test_a_missing_vector_is_no_absent_vector(tmp_path: Path):
+    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+        repo.put("a", 1, embedding=[1, 2])
+        (vector,) = repo.at()["a"].vectors.ids.values()
+        repo.blocks.engine.delete([vector])
+        record = repo.at()["a"]
+        for read in (lambda: record.embedding, lambda: record.vectors.get("")):
+            with pytest.raises(MnemosyneError, match=text_id(vector)):
+                read()
+        assert "" in record.vectors
+        assert record.vectors.get("other") is None
 
 
 def _root(repo: mnemosyne.Repository) -> bytes:

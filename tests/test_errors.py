@@ -29,21 +29,31 @@ TREE = {
 }
 
 NAMES = {
+    "ActionPlan",
     "Blame",
+    "Bundle",
     "Change",
     "Commit",
     "Conflict",
+    "FieldChange",
+    "GcReport",
     "Hit",
+    "MergePlan",
     "Problem",
     "Provenance",
     "Record",
     "ReflogEntry",
     "Repository",
+    "Retraction",
     "Snapshot",
     "Stats",
+    "Traced",
     "Transaction",
+    "Value",
     "VerifyReport",
+    "field_changes",
     "open",
+    "value",
 }
 
 

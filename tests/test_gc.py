@@ -80,6 +80,8 @@ def test_recent_lines_of_the_reflog_keep_what_they_name(timed: Repository, clock
     with pytest.raises(NotFoundError):
         timed.at(head)
     assert [move.new for move in timed.reflog("trial")][1] == head
+    with pytest.raises(NotFoundError, match=rf"trial@\{{1\}} was {head}.*garbage"):
+        timed.at("trial@{1}")
     clock.advance(30 * DAY)
     assert timed.gc().objects == 12
     assert timed.gc(keep_reflog=timedelta(days=365)).objects == 0
@@ -160,6 +162,89 @@ def test_no_branch_is_made_at_a_commit_that_was_collected_meanwhile(repo: Reposi
         with pytest.raises(NotFoundError, match=head):
             create("again", at=head)
     assert repo.branches().keys() == {"main"}
+
+
+def test_a_transaction_on_a_branch_that_was_made_again_begins_again(repo: Repository):
+    repo.create_branch("trial")
+    repo.put("a", 1, branch="trial", embedding=[1, 2])
+    base = repo.branches()["trial"]
+    runs: list[str] = []
+
+    def write(tx: mnemosyne.Transaction) -> None:
+        runs.append(tx.base.id)
+        tx.put("a", len(runs), embedding=[1, 2])
+        tx.put("b", 1, embedding=[1, 2])
+        if len(runs) == 1:
+            repo.delete_branch("trial")
+            repo.create_branch("trial", at="main")
+            repo.gc(keep_reflog=AT_ONCE)
+
+    commit = repo.transact(write, "trial")
+    assert runs == [base, repo.branches()["main"]]
+    assert commit.parents == (runs[1],)
+    assert repo.at("trial")["a"].embedding.tolist() == [1, 2]
+    assert repo.verify().ok
+
+
+def test_a_commit_that_was_collected_meanwhile_is_not_merged(repo: Repository):
+    repo.put("a", 1)
+    repo.create_branch("trial")
+    repo.put("b", 1, branch="trial")
+    head = repo.undo(branch="trial").id
+    repo.delete_branch("trial")
+    assert list(repo.diff("main", head)) == []
+    assert next(repo.log(head)).id == head
+    Repository(repo.blocks.engine).gc(keep_reflog=AT_ONCE)
+    before = repo.branches()
+    with pytest.raises(NotFoundError, match="missing"):
+        repo.merge(head)
+    assert repo.branches() == before
+    assert repo.verify().ok
+
+
+@pytest.mark.parametrize("act", ["restore", "cherry_pick"])
+def test_what_is_taken_from_a_commit_outlives_it(repo: Repository, act: str):
+    repo.put("a", {"x": 1, "y": 1}, embedding=[1, 2])
+    repo.create_branch("trial")
+    repo.put("a", {"x": 2, "y": 1}, branch="trial", embedding=[3, 4])
+    head = repo.put("b", 1, branch="trial", embedding=[5, 6]).id
+    repo.put("a", {"x": 1, "y": 2}, embedding=[1, 2])
+    repo.delete_branch("trial")
+    engine = repo.blocks.engine
+    write = engine.write
+
+    def collect_then_write(objects, update=None):
+        engine.write = write
+        assert repo.gc(keep_reflog=AT_ONCE).objects > 0
+        write(objects, update)
+
+    engine.write = collect_then_write
+    if act == "restore":
+        repo.restore(head)
+        assert repo.at()["b"].embedding.tolist() == [5, 6]
+        assert repo.at()["a"].embedding.tolist() == [3, 4]
+    else:
+        repo.cherry_pick(f"{head}~1")
+        assert repo.at()["a"].content == {"x": 2, "y": 2}
+        assert repo.at()["a"].embedding.tolist() == [3, 4]
+    assert engine.write == write
+    assert repo.verify().ok
+
+
+def test_a_branch_made_at_a_lost_commit_while_it_runs_keeps_it(repo: Repository):
+    head = abandon(repo)
+    engine = repo.blocks.engine
+    exclusive = engine.exclusive
+
+    def late():
+        engine.exclusive = exclusive
+        repo.create_branch("again", at=head)
+        return exclusive()
+
+    engine.exclusive = late
+    assert repo.gc(keep_reflog=AT_ONCE).objects == 0
+    assert repo.at("again")["trial/2"].embedding.tolist() == [1, 2]
+    assert repo.verify().ok
 
 
 def test_what_is_stored_while_it_runs_is_kept_with_all_that_it_leads_to(repo: Repository):

@@ -1,7 +1,6 @@
 """How each memory answers each question, in one line: the words of the page, without its numbers.
 
-What no run can show was read in the sources of the packages, at the versions named in
-`READ`, and says so.
+What no run can show was read in the sources of the packages named in `READ`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ TITLES = {
     "graphiti": "Graphiti",
 }
 
-READ = {"mem0ai": "2.2.1", "graphiti-core": "0.31.2"}
+READ = {"mem0": ("mem0ai", "2.2.1"), "graphiti": ("graphiti-core", "0.31.2")}
 
 GONE = "A put replaces what was there; nothing else is kept."
 

@@ -2,7 +2,7 @@
 
 A step is an episode. The scripted model extracts from it exactly the facts that the step puts, and
 calls an old fact contradicted when it is about the same key: what is measured is what Graphiti
-keeps, not how well a model reads. Needs the `audit` dependency group.
+keeps, not how well a model reads. Needs `benchmarks/audit/requirements.txt`.
 """
 
 from __future__ import annotations
@@ -52,6 +52,7 @@ class GraphitiMemory(Memory):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        path.mkdir(exist_ok=True)
         self.model = ScriptedModel()
         self.episodes: dict[int, str] = {}
         self._loop = asyncio.new_event_loop()

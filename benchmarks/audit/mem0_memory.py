@@ -1,7 +1,7 @@
 """The same memory in mem0, with a local Qdrant and a local history, without a model.
 
 The program decides what is added, updated and deleted (`infer=False`), so that no judgement of a
-model stands between a step and what is remembered. Needs the `audit` dependency group.
+model stands between a step and what is remembered. Needs `benchmarks/audit/requirements.txt`.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Mem0Memory(Memory):
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        path.mkdir(exist_ok=True)
         self.memory = open_mem0(path)
         self.ids: dict[str, list[str]] = {}
         self.clock: dict[int, datetime] = {}

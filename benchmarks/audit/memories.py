@@ -71,8 +71,9 @@ class Memory(ABC):
     def size(self) -> int:
         """How many bytes does it take on disk?"""
 
+    @abstractmethod
     def close(self) -> None:
-        """Give back what it holds."""
+        """Give back files and connections."""
 
 
 class DictMemory(Memory):
@@ -107,6 +108,9 @@ class DictMemory(Memory):
 
     def size(self) -> int:
         return self.path.write_text(json.dumps(self.now()))
+
+    def close(self) -> None:
+        self.model = Model()
 
 
 class LogMemory(Memory):

@@ -1,4 +1,4 @@
-"""mem0 and Graphiti through the same questions, offline. Needs the `audit` dependency group.
+"""mem0 and Graphiti through the same questions, offline. Needs `benchmarks/audit/requirements.txt`.
 
 Neither has branches, so their runs go straight; the runs are shorter, since a step costs more.
 """

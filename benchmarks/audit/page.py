@@ -29,30 +29,34 @@ _METHOD = """\
 ## How it is measured
 
 * **A run** is a list of steps. Each step observes one source and puts one to three records of \
-about sixty, and sometimes deletes one; a put carries its source and step. Side branches begin, go \
-on and are merged back, the main branch prevailing where both changed a key. Later steps leave \
-the faulty key alone, and some derive other records from it. At the end two agents both go on from \
-the last state, for the question about merging.
+about sixty, and sometimes deletes one; a put carries its source and step. Side branches begin, \
+go on and are merged back, the main branch prevailing where both changed a key. Later steps leave \
+the faulty key alone, and some derive other records from it. At the end two agents both go on \
+from the last state, for the question about merging.
 * **The truth** is a plain model that copies the whole state at every step.
-* **Exact** means that every answer in every run was the truth; **approximate**, that some were; \
-**not possible**, that the memory does not hold the answer. The steps asked about are the first, \
-the last, the faulty one, its neighbours and others at random. A merge counts as right when both \
-the merged state and the list of conflicts are.
+* **Exact** means that every answer in every run was the truth; **approximate**, that there is an \
+answer, which may be wrong; **not possible**, that the memory does not hold one. The steps asked \
+about are the first, the last, the faulty one, its neighbours and others at random. A merge \
+counts as right when both the merged state and the list of conflicts are.
 * **The plain dict** holds values by key. **The JSONL log** is a file with one line a step, and a \
-replay of some sixty lines of code that knows branches and three-way merges: whoever keeps such \
-a log writes and maintains that code, and every answer costs a replay.
+replay of some sixty lines of code that knows branches and three-way merges: whoever keeps such a \
+log writes and maintains that code, and every answer costs a replay.
 * **mem0 and Graphiti** were run from their installed packages without network: mem0 with its \
 local Qdrant and history, Graphiti with its embedded Kuzu driver, and both with an embedder that \
 hashes words. No model judges anything: mem0 is told what to add, update and delete by id; \
 Graphiti's model is a script that reads every step as it was meant. So their marks say what the \
 stores keep when the model makes no mistake. They have no branches, so their runs go straight. \
-What a run cannot show was read in their sources and is marked so in the lists above.
-* **Costs** are medians over five runs. Stores are on local disk; the log and Mnemosyne (with \
-`durability="relaxed"`) hand each step to the system without waiting for the disk.
+Graphiti's driver for Kuzu is marked as deprecated in this version, and Graphiti deletes a fact \
+together with its past, so where a step deletes, the program sets the fact's end instead. What no \
+run can show was read in their sources and is marked "read, not run", with the version.
+* **Costs** are medians over five runs of {longest} steps, for mem0 and Graphiti of {shorter}. \
+Stores are on local disk; the log and Mnemosyne (with `durability="relaxed"`) hand each step to \
+the system without waiting for the disk.
 
-`python -m benchmarks.audit run` and `python -m benchmarks.audit packages` measure; \
-`python -m benchmarks.audit page docs/audit.md` writes this page from \
-[results.json](audit/results.json) and [packages.json](audit/packages.json)."""
+`python -m benchmarks.audit run` measures the first three, and `python -m benchmarks.audit \
+packages` the others, once `benchmarks/audit/requirements.txt` is installed. `python -m \
+benchmarks.audit page docs/audit.md` writes this page from [results.json](audit/results.json) and \
+[packages.json](audit/packages.json)."""
 
 
 def page(here: dict[str, Any], packages: dict[str, Any]) -> str:
@@ -65,7 +69,7 @@ def page(here: dict[str, Any], packages: dict[str, Any]) -> str:
         *(_question(name, counts, here, packages) for name in QUESTIONS),
         _storage(here, packages),
         _words(packages),
-        _METHOD,
+        _METHOD.format(longest=f"{int(COST_LENGTH):,}", shorter=packages["length"]),
     ]
     return "\n\n".join(parts) + "\n"
 
@@ -128,13 +132,20 @@ def _question(
             [
                 title,
                 _strong(verdict(count)),
-                f"{count['exact']:,} of {count['asked']:,}",
+                _evidence(name, count),
                 NOTHING if took is None else shown(took / 1000, "s"),
                 HOW[question][name],
             ]
         )
-    table = _table(["memory", "answer", "true", "an answer takes", "how"], lines)
+    table = _table(["memory", "answer", "true answers", "an answer takes", "how"], lines)
     return f"## {QUESTIONS[question]}\n\n{table}"
+
+
+def _evidence(name: str, count: dict[str, int]) -> str:
+    if name in READ and not count["answered"]:
+        package, version = READ[name]
+        return f"read, not run: {package} {version}"
+    return f"{count['exact']:,} of {count['asked']:,}"
 
 
 def _storage(here: dict[str, Any], packages: dict[str, Any]) -> str:
@@ -160,8 +171,9 @@ def _words(packages: dict[str, Any]) -> str:
     told = packages["mem0"]["in_words"]
     return (
         "## mem0 told in words\n\nWith `infer=True` mem0 asks a model for the facts in a message "
-        "and adds them; it updates and deletes nothing by itself. With a scripted model that "
-        f"extracts every fact as it was said, {told['contradicted']} of {told['keys']} keys had "
+        "and adds them; it updates and deletes nothing by itself (read in `mem0/memory/main.py`). "
+        "With a scripted model that extracts every fact as it was said, "
+        f"{told['contradicted']} of {told['keys']} keys had "
         f"more than one value in `get_all` after {packages['length']} steps: which one holds is "
         "then for the reader to judge, by time."
     )

@@ -260,7 +260,7 @@ class _Maker:
         steps: list[Step] = []
         for number in range(self.length, self.length + self.random.randint(1, 4)):
             *put, forgotten = self.random.sample(shared, 3)
-            puts = {key: f"{side} {number}" for key in put}
+            puts = dict.fromkeys(put, f"{side} {number}")
             known = forgotten in self.model.heads[MAIN]
             known = known and not any(forgotten in (*s.puts, *s.deletes) for s in steps)
             deletes = (forgotten,) if known and self.random.random() < 0.3 else ()

@@ -39,7 +39,6 @@ class VersionedMemory(Memory):
             commit = self.repo.merge(
                 step.merges, into=step.branch, author=step.agent, strategy="ours"
             )
-            assert isinstance(commit, mnemosyne.Commit)
         else:
             commit = self._commit(step)
         self.commits[step.number] = commit
@@ -68,10 +67,10 @@ class VersionedMemory(Memory):
         return _contents(self.repo.at(self.commits[step].id))
 
     def went_wrong(self, key: str, wrong: str) -> int:
-        def right(snapshot: Snapshot) -> bool:
-            return key not in snapshot or _value(snapshot[key]) != wrong
+        def is_wrong(snapshot: Snapshot) -> bool:
+            return key in snapshot and _value(snapshot[key]) == wrong
 
-        return self._numbers[self.repo.bisect(right).id]
+        return self._numbers[self.repo.bisect(is_wrong).id]
 
     def origin(self, key: str, at: int | None = None) -> Origin:
         blame = self.repo.blame(key, MAIN if at is None else self.commits[at].id)

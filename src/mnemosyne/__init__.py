@@ -1,5 +1,7 @@
 """Version control for the memory of AI agents."""
 
+from mnemosyne.bundles import Bundle
+from mnemosyne.collect import GcReport
 from mnemosyne.errors import (
     AlreadyExistsError,
     BusyError,
@@ -9,6 +11,7 @@ from mnemosyne.errors import (
     EngineError,
     ErasedError,
     FormatVersionError,
+    InconclusiveError,
     InvalidRevisionError,
     MnemosyneError,
     NotFoundError,
@@ -16,18 +19,34 @@ from mnemosyne.errors import (
     RefConflictError,
     ValidationError,
 )
+from mnemosyne.fields import FieldChange, field_changes
 from mnemosyne.maintenance import Problem, Stats, VerifyReport
-from mnemosyne.model import Blame, Change, Commit, Conflict, Hit, Provenance, Record, ReflogEntry
+from mnemosyne.model import (
+    ActionPlan,
+    Blame,
+    Change,
+    Commit,
+    Conflict,
+    Hit,
+    MergePlan,
+    Provenance,
+    Record,
+    ReflogEntry,
+)
 from mnemosyne.repository import Repository
 from mnemosyne.repository import open_repository as open
+from mnemosyne.resolve import Value, value
 from mnemosyne.snapshot import Snapshot
+from mnemosyne.trace import Retraction, Traced
 from mnemosyne.transaction import Transaction
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ActionPlan",
     "AlreadyExistsError",
     "Blame",
+    "Bundle",
     "BusyError",
     "Change",
     "Commit",
@@ -37,9 +56,13 @@ __all__ = [
     "DimensionError",
     "EngineError",
     "ErasedError",
+    "FieldChange",
     "FormatVersionError",
+    "GcReport",
     "Hit",
+    "InconclusiveError",
     "InvalidRevisionError",
+    "MergePlan",
     "MnemosyneError",
     "NotFoundError",
     "Problem",
@@ -49,10 +72,15 @@ __all__ = [
     "RefConflictError",
     "ReflogEntry",
     "Repository",
+    "Retraction",
     "Snapshot",
     "Stats",
+    "Traced",
     "Transaction",
     "ValidationError",
+    "Value",
     "VerifyReport",
+    "field_changes",
     "open",
+    "value",
 ]

@@ -7,8 +7,7 @@ from mnemosyne.blocks import Blocks
 from mnemosyne.errors import NotFoundError
 from mnemosyne.fields import value_at
 from mnemosyne.fieldwise import Missing, same_json
-from mnemosyne.history import history
-from mnemosyne.history_index import Writers
+from mnemosyne.history_index import Writers, changing
 from mnemosyne.model import Blame, Commit, Record
 from mnemosyne.objects import parse_id
 
@@ -33,7 +32,7 @@ def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
     record = _record(blocks, key, at)
     if record is not None and (writer := Writers(blocks, at).find(record.transaction)):
         return Blame(key, record, writer)
-    return next(history(blocks, key, at))
+    return _brought(blocks, key, at)
 
 
 def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
@@ -47,8 +46,10 @@ def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
     writers = Writers(blocks, at)
     for record in blocks.records(tree.scan(blocks.node, parse_id(at.root), prefix)):
         writer = writers.find(record.transaction)
-        brought = None if writer else next(history(blocks, record.key, at))
-        yield brought or Blame(record.key, record, writer)
+        if writer is None:
+            yield _brought(blocks, record.key, at)
+        else:
+            yield Blame(record.key, record, writer)
 
 
 def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
@@ -86,9 +87,16 @@ def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
     return found
 
 
-def _versions_before(
-    blocks: Blocks, record: Record, commit: Commit
-) -> list[tuple[Record, Commit]]:
+def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
+    """The newest commit that left under a key what stands there at a commit, or nothing."""
+    held = tree.get(blocks.node, parse_id(at.root), key)
+    for commit in changing(blocks, key, at):
+        if tree.get(blocks.node, parse_id(commit.root), key) == held:
+            return Blame(key, _record(blocks, key, at), commit)
+    raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
+
+
+def _versions_before(blocks: Blocks, record: Record, commit: Commit) -> list[tuple[Record, Commit]]:
     """What the parents of a commit had in place of the record that it wrote."""
     found: list[tuple[Record, Commit]] = []
     for parent in map(blocks.commit, commit.parents):

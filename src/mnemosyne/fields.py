@@ -101,9 +101,7 @@ def _compare(path: str, before: Any, after: Any) -> Iterator[FieldChange]:
         old, new = cast("dict[str, Any]", before), cast("dict[str, Any]", after)
         for name in [*old, *(name for name in new if name not in old)]:
             below = f"{path}.{name}" if path else name
-            yield from _compare(
-                below, old.get(name, Missing.ABSENT), new.get(name, Missing.ABSENT)
-            )
+            yield from _compare(below, old.get(name, Missing.ABSENT), new.get(name, Missing.ABSENT))
     elif before is Missing.ABSENT:
         yield FieldChange(path, None, after, "added")
     elif after is Missing.ABSENT:

@@ -111,8 +111,8 @@ def bisect(
         index = _first(line, probe)
         found = line[index]
         known = line[index - 1].id if index else known
-        merged = descend and len(found.parents) > 1
-        side = _line(lookup, found.parents[1], known) if merged else []
+        merged = found.parents[1:] if descend else ()
+        side = _line(lookup, merged[0], known) if merged else []
         verdict = probe(side[-1]) if side else False
         if verdict == "skip":
             raise _inconclusive([*side, found])

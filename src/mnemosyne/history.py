@@ -13,7 +13,16 @@ from mnemosyne.model import Blame, Change, ChangeKind, Commit, Record
 from mnemosyne.objects import Id, parse_id
 from mnemosyne.refs import ROOT_COMMIT
 
-__all__ = ["Wanted", "diff", "history", "log", "rebuild_index"]
+__all__ = [
+    "Wanted",
+    "describe",
+    "diff",
+    "history",
+    "log",
+    "moved_in",
+    "rebuild_index",
+    "written",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +106,10 @@ def diff(blocks: Blocks, a: Id, b: Id, prefix: str = "") -> Iterator[Change]:
         (key, _record(blocks, key, before), _record(blocks, key, after))
         for key, before, after in tree.diff(blocks.node, a, b, prefix)
     ]
-    return pair_moves(changes)
+    return describe(changes)
 
 
-def pair_moves(changes: Iterable[tuple[str, Record | None, Record | None]]) -> Iterator[Change]:
+def describe(changes: Iterable[tuple[str, Record | None, Record | None]]) -> Iterator[Change]:
     """The changes that records before and after make, each move as one; equal values are none.
 
     Args:
@@ -168,13 +177,14 @@ class _Streams:
 def _values(blocks: Blocks, streams: _Streams) -> Iterator[Blame]:
     while streams:
         key, commit, older = streams.pop()
-        record = _record(blocks, key, tree.get(blocks.node, parse_id(commit.root), key))
+        record = _record(blocks, key, _held(blocks, commit, key))
         yield Blame(key, record, commit)
         origins = moved_in(blocks, commit, record) if record else []
         for parent in origins:
             assert record is not None and record.moved_from is not None
             streams.add(record.moved_from, changing(blocks, record.moved_from, parent))
-        if not origins:
+        parents = map(blocks.commit, commit.parents)
+        if not origins or any(_held(blocks, parent, key) is not None for parent in parents):
             streams.add(key, older)
 
 
@@ -190,16 +200,15 @@ def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
     if old is None:
         return []
     wrote = record.transaction == commit.transaction
-    if not wrote and tree.get(blocks.node, parse_id(commit.root), old) is not None:
+    if not wrote and _held(blocks, commit, old) is not None:
         return []
     parents = map(blocks.commit, commit.parents)
-    return [p for p in parents if tree.get(blocks.node, parse_id(p.root), old) is not None]
+    return [parent for parent in parents if _held(blocks, parent, old) is not None]
 
 
 def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
     """The records that a commit wrote, in order of key, without those that it only brought."""
-    node, root = blocks.node, parse_id(commit.root)
-    held = ((key, tree.get(node, root, key)) for key in sorted(changed_keys(blocks, commit)))
+    held = ((key, _held(blocks, commit, key)) for key in sorted(changed_keys(blocks, commit)))
     records = blocks.records((key, block) for key, block in held if block is not None)
     return (record for record in records if record.transaction == commit.transaction)
 
@@ -234,6 +243,10 @@ def _kind(before: Record | None, after: Record | None) -> ChangeKind:
     if before is None:
         return "added"
     return "removed" if after is None else "changed"
+
+
+def _held(blocks: Blocks, commit: Commit, key: str) -> Id | None:
+    return tree.get(blocks.node, parse_id(commit.root), key)
 
 
 def _record(blocks: Blocks, key: str, block: Id | None) -> Record | None:

@@ -155,9 +155,7 @@ def _unindexed(blocks: Blocks, engine: HasHistoryIndex, heads: Iterable[str]) ->
     return sorted(map(blocks.commit, seen), key=lambda c: c.generation)
 
 
-def _traced(
-    blocks: Blocks, key: str, at: Commit, candidates: list[Commit]
-) -> list[Commit] | None:
+def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> list[Commit] | None:
     """All candidates, newest first, if what they left under a key shows that `at` follows them.
 
     Where a commit holds a record that just one candidate brought, that one is in its past. So

@@ -1,11 +1,11 @@
-"""The part of `Repository` that reads history and acts on it."""
+"""The part of `Repository` that reads history."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 
-from mnemosyne import history, revert
+from mnemosyne import history
 from mnemosyne.blame import blame, blame_field, blame_prefix
 from mnemosyne.blocks import Blocks
 from mnemosyne.errors import NotFoundError, ValidationError
@@ -14,14 +14,13 @@ from mnemosyne.model import Blame, Change, Commit
 from mnemosyne.objects import parse_id
 from mnemosyne.refs import DEFAULT_BRANCH, ROOT_COMMIT
 from mnemosyne.snapshot import Snapshot
-from mnemosyne.transaction import Transaction
 from mnemosyne.validation import check_moment
 
 __all__ = ["HistoryMethods"]
 
 
 class HistoryMethods(ABC):
-    """What a repository can do with its history.
+    """What a repository can say about its history.
 
     Attributes:
         blocks: the objects, for code that works below the level of records.
@@ -36,18 +35,6 @@ class HistoryMethods(ABC):
     @abstractmethod
     def at(self, revision: str = DEFAULT_BRANCH) -> Snapshot:
         """The memory as it stood at a revision."""
-
-    @abstractmethod
-    def transact(
-        self,
-        fn: Callable[[Transaction], object],
-        branch: str = DEFAULT_BRANCH,
-        *,
-        author: str | None = None,
-        message: str = "",
-        trailers: Mapping[str, str] | None = None,
-    ) -> Commit:
-        """Run a function in a transaction, again on the new head until it lands."""
 
     def log(
         self,

@@ -4,34 +4,22 @@ Cost follows the number of changes: two diffs are walked, and records are read o
 sides touched the same key.
 """
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks, as_record
-from mnemosyne.fieldwise import Missing, merge_records, same_value
-from mnemosyne.model import Conflict, ConflictKind, Provenance, Record
+from mnemosyne.combine import Draft, Held, Version, combine, identical
+from mnemosyne.fieldwise import Missing
+from mnemosyne.model import Conflict, ConflictKind, Record
 from mnemosyne.objects import Id, StoredRecord, decode_record
 
-__all__ = ["Clash", "Draft", "Held", "Merged", "State", "merge_states", "merge_trees"]
+__all__ = ["Clash", "Draft", "Follow", "Held", "Merged", "State", "merge_states", "merge_trees"]
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A record that is to be written.
-
-    Attributes:
-        record: the record; its writer is not known yet.
-        copy_vectors: whether its vectors belong to another key, so that it needs its own.
-    """
-
-    record: StoredRecord
-    copy_vectors: bool = False
-
-
-Held: TypeAlias = Id | Draft | None
-"""What stands under a key: a record of the store, one that is to be written, or nothing."""
+Follow: TypeAlias = Callable[[str], str | None]
+"""Where a record has been moved to that has gone from a key, as far as is known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,33 +91,26 @@ def merge_trees(
 
 
 def merge_states(
-    blocks: Blocks, base: State, ours: State, theirs: Id, names: tuple[str, str] | None = None
+    blocks: Blocks,
+    base: State,
+    ours: State,
+    theirs: Id,
+    names: tuple[str, str] | None = None,
+    follow: tuple[Follow, Follow] | None = None,
 ) -> Merged:
-    """Merge as `merge_trees` does, where base and ours may hold changes that are not written."""
-    return _Merge(blocks, base, ours, theirs, names).run()
+    """Merge as `merge_trees` does, where base and ours may hold changes that are not written.
 
-
-@dataclass(frozen=True, slots=True)
-class _Version:
-    """What stands under one key in one of the three states."""
-
-    key: str
-    held: Held | Missing
-    record: StoredRecord | Missing
-
-    def at(self, key: str) -> Held:
-        """The version as it stands under a key, which may be another than its own."""
-        if isinstance(self.held, Missing) or isinstance(self.record, Missing):
-            return None
-        if self.key == key:
-            return self.held
-        return Draft(replace(self.record, transaction="", moved_from=self.key), copy_vectors=True)
-
-    def public(self, blocks: Blocks) -> Record | None:
-        """The version as the public value."""
-        if isinstance(self.record, Missing):
-            return None
-        return as_record(self.key, self.record, blocks.vector)
+    Args:
+        blocks: the objects.
+        base: what both started from.
+        ours: the state that the changes are for.
+        theirs: root of the other tree.
+        names: as for `merge_trees`.
+        follow: finds on our side and on theirs the moves that the records do not show, because
+            they were changed again afterwards.
+    """
+    merge = _Merge(blocks, base, ours, theirs, names)
+    return merge.run(*(follow or (_unknown, _unknown)))
 
 
 class _Merge:
@@ -166,17 +147,21 @@ class _Merge:
             other = tree.get(node, theirs, key)
             self._base[key] = before
             for side, after in ((self._ours, mine), (self._theirs, other)):
-                if _identical(before, after):
+                if identical(before, after):
                     side.pop(key, None)
-            if not _identical(before, mine):
+            if not identical(before, mine):
                 self._ours[key] = mine
-            if not _identical(before, other):
+            if not identical(before, other):
                 self._theirs[key] = other
 
-    def run(self) -> Merged:
+    def run(self, follow_ours: Follow, follow_theirs: Follow) -> Merged:
         both = self._ours.keys() & self._theirs.keys()
         self._prefetch(side[key] for key in both for side in (self._base, self._ours, self._theirs))
-        settled = self._follow_moves(both)
+        moves = (
+            self._moves(self._ours, both, follow_ours),
+            self._moves(self._theirs, both, follow_theirs),
+        )
+        settled = self._follow_moves(*moves)
         for key, theirs in self._theirs.items():
             if key in settled:
                 continue
@@ -187,15 +172,18 @@ class _Merge:
         self._clashes.sort(key=lambda clash: clash.conflict.key)
         return Merged(self._changes, self._clashes)
 
-    def _follow_moves(self, both: Collection[str]) -> set[str]:
+    def _follow_moves(self, ours: Mapping[str, str], theirs: Mapping[str, str]) -> set[str]:
         """Merge what one side moved with what the other did to it under the old key.
 
         A move onto a key that the other side has changed is left to be merged key by key.
 
+        Args:
+            ours: where our side has moved keys to.
+            theirs: where theirs has.
+
         Returns:
             The keys that are settled.
         """
-        ours, theirs = self._moves(self._ours, both), self._moves(self._theirs, both)
         settled: set[str] = set()
         for old in sorted(ours.keys() | theirs.keys()):
             here, there = ours.get(old, old), theirs.get(old, old)
@@ -211,7 +199,9 @@ class _Merge:
             settled |= {old, here, there}
         return settled
 
-    def _moves(self, side: Mapping[str, Held | Missing], both: Collection[str]) -> dict[str, str]:
+    def _moves(
+        self, side: Mapping[str, Held | Missing], both: Collection[str], follow: Follow
+    ) -> dict[str, str]:
         """Where one side has moved keys to that both sides have changed."""
         removed = {key for key in both if side[key] is None}
         if not removed:
@@ -222,79 +212,26 @@ class _Merge:
             record = self._stored(held)
             if not isinstance(record, Missing) and record.moved_from in removed:
                 found[record.moved_from] = key
+        for key in removed - found.keys():
+            target = follow(key)
+            if target is not None and side.get(target) is not None:
+                found[key] = target
         return found
 
-    def _combine(self, key: str, base: _Version, ours: _Version, theirs: _Version) -> None:
+    def _combine(self, key: str, base: Version, ours: Version, theirs: Version) -> None:
         """Merge three versions into the one that shall stand under a key."""
-        outcome = self._outcome(key, base, ours, theirs)
+        outcome = combine(key, base, ours, theirs, self._blocks.vector, self._names)
         if isinstance(outcome, tuple):
             self._clash(key, base, ours, theirs, outcome)
         elif ours.key != key or outcome is not ours.held:
             self._changes.update(_instead(ours, key, outcome))
 
-    def _outcome(
-        self, key: str, base: _Version, ours: _Version, theirs: _Version
-    ) -> Held | tuple[str, ...]:
-        """What shall stand under the key, or the fields that clash, none where all does."""
-        if ours.held is Missing.UNKNOWN:
-            return ()
-        if isinstance(ours.record, Missing) or isinstance(theirs.record, Missing):
-            return self._deleted(base, ours, theirs)
-        if _identical(ours.held, theirs.held):
-            return ours.at(key)
-        load = self._blocks.vector
-        merged = merge_records(base.record, ours.record, theirs.record, load)
-        if isinstance(merged, tuple):
-            return merged
-        whole = [v for v in (ours, theirs) if self._says(v, merged)]
-        if len(whole) == 2:
-            return self._either(key, base, ours, theirs).at(key)
-        return whole[0].at(key) if whole else self._put_together(key, merged, ours, theirs)
-
-    def _deleted(self, base: _Version, ours: _Version, theirs: _Version) -> tuple[()] | None:
-        """What to do where a side has deleted the record: delete, unless the other changed it."""
-        kept = ours if theirs.held is None else theirs
-        if isinstance(kept.record, Missing):
-            return None
-        return None if kept.key == base.key and self._says(base, kept.record) else ()
-
-    def _either(self, key: str, base: _Version, ours: _Version, theirs: _Version) -> _Version:
-        """Which of two records of one value to take, whichever side each is on.
-
-        The one under the key; the one whose provenance is new; the one with the lower id.
-        """
-        if ours.key != theirs.key:
-            return ours if ours.key == key else theirs
-        if not isinstance(base.record, Missing) and self._says(ours, base.record):
-            changed = [v for v in (ours, theirs) if _provenance(v) != base.record.provenance]
-            if len(changed) == 1:
-                return changed[0]
-        if isinstance(ours.held, bytes) and isinstance(theirs.held, bytes):
-            return ours if ours.held < theirs.held else theirs
-        return ours
-
-    def _put_together(
-        self, key: str, merged: StoredRecord, ours: _Version, theirs: _Version
-    ) -> Draft:
-        """A merged record that is neither side's, as it is to be written under a key."""
-        provenance = merged.provenance
-        if self._names is not None:
-            sources = sorted(zip((ours.key, theirs.key), self._names, strict=True))
-            provenance = replace(provenance, derived_from=tuple(sources))
-        across = ours.key != key or theirs.key != key
-        return Draft(replace(merged, provenance=provenance), copy_vectors=across)
-
-    def _says(self, version: _Version, record: StoredRecord) -> bool:
-        if isinstance(version.record, Missing):
-            return False
-        return same_value(version.record, record, self._blocks.vector)
-
     def _clash(
         self,
         key: str,
-        base: _Version,
-        ours: _Version,
-        theirs: _Version,
+        base: Version,
+        ours: Version,
+        theirs: Version,
         fields: tuple[str, ...],
     ) -> None:
         kind: ConflictKind = "edit/edit"
@@ -309,7 +246,7 @@ class _Merge:
         conflict = self._conflict(key, kind, base, ours, theirs, fields)
         self._clashes.append(Clash(conflict, mine, other, known, _instead(ours, key, None)))
 
-    def _clash_of_moves(self, base: _Version, ours: _Version, theirs: _Version) -> None:
+    def _clash_of_moves(self, base: Version, ours: Version, theirs: Version) -> None:
         gone: dict[str, Held] = {base.key: None, ours.key: None, theirs.key: None}
         old, mine, other = (gone | {each.key: each.at(each.key)} for each in (base, ours, theirs))
         conflict = self._conflict(base.key, "move/move", base, ours, theirs)
@@ -319,25 +256,30 @@ class _Merge:
         self,
         key: str,
         kind: ConflictKind,
-        base: _Version,
-        ours: _Version,
-        theirs: _Version,
+        base: Version,
+        ours: Version,
+        theirs: Version,
         fields: tuple[str, ...] = (),
     ) -> Conflict:
-        old, mine, other = (each.public(self._blocks) for each in (base, ours, theirs))
+        old, mine, other = map(self._record, (base, ours, theirs))
         return Conflict(key, kind, old, mine, other, fields)
 
-    def _was(self, key: str) -> _Version:
+    def _record(self, version: Version) -> Record | None:
+        if isinstance(version.record, Missing):
+            return None
+        return as_record(version.key, version.record, self._blocks.vector)
+
+    def _was(self, key: str) -> Version:
         return self._version(key, self._base[key])
 
-    def _mine(self, key: str) -> _Version:
+    def _mine(self, key: str) -> Version:
         return self._version(key, self._ours[key])
 
-    def _other(self, key: str) -> _Version:
+    def _other(self, key: str) -> Version:
         return self._version(key, self._theirs[key])
 
-    def _version(self, key: str, held: Held | Missing) -> _Version:
-        return _Version(key, held, self._stored(held))
+    def _version(self, key: str, held: Held | Missing) -> Version:
+        return Version(key, held, self._stored(held))
 
     def _stored(self, held: Held | Missing) -> StoredRecord | Missing:
         if isinstance(held, Missing):
@@ -352,14 +294,10 @@ class _Merge:
             self._read[block] = decode_record(block, data)
 
 
-def _provenance(version: _Version) -> Provenance | None:
-    return None if isinstance(version.record, Missing) else version.record.provenance
+def _unknown(_key: str) -> None:
+    return None
 
 
-def _instead(ours: _Version, key: str, held: Held) -> dict[str, Held]:
+def _instead(ours: Version, key: str, held: Held) -> dict[str, Held]:
     """The changes on our side that put something under a key, in place of our version."""
     return {ours.key: None, key: held}
-
-
-def _identical(a: Held | Missing, b: Held | Missing) -> bool:
-    return a is not Missing.UNKNOWN and (a is b or (isinstance(a, bytes) and a == b))

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JSON",
+    "ActionPlan",
     "Blame",
     "Change",
     "Commit",
@@ -90,6 +91,13 @@ class Vectors(Mapping[str, "Vector"]):
 
     def __getitem__(self, name: str) -> "Vector":
         return self._load(self.ids[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.ids
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The vector of a name, else the default; raises if there is one that cannot be read."""
+        return self[name] if name in self.ids else default
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.ids)
@@ -264,6 +272,28 @@ class MergePlan:
     def can_fast_forward(self) -> bool:
         """Whether the branch has nothing of its own, so that it could just move."""
         return self.bases == (self.ours.id,)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPlan:
+    """What an undo, revert, cherry-pick or restore would do.
+
+    Attributes:
+        ours: the head of the branch that it would change.
+        commits: the commits that it takes back, picks or restores from, newest first.
+        changes: what it changes on the branch, in order of key; a record that it would write has
+            the transaction id of no commit.
+        conflicts: what no resolution settles, in order of key; while there are any, it cannot be
+            done.
+        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
+            `delete` or `value`.
+    """
+
+    ours: Commit
+    commits: tuple[Commit, ...]
+    changes: tuple[Change, ...]
+    conflicts: tuple[Conflict, ...]
+    resolved: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True)

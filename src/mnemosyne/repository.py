@@ -3,12 +3,12 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from itertools import islice
 from os import PathLike, fspath
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, Self, overload
 
-from mnemosyne import collect, history, maintenance
+from mnemosyne import collect, maintenance, merging
+from mnemosyne.action_methods import ActionMethods
 from mnemosyne.blocks import Blocks
 from mnemosyne.collect import GcReport
 from mnemosyne.engine import open_engine
@@ -20,8 +20,11 @@ from mnemosyne.errors import (
     ReadOnlyError,
     RefConflictError,
 )
+from mnemosyne.exchange_methods import ExchangeMethods
+from mnemosyne.graph import merge_bases
+from mnemosyne.history_methods import HistoryMethods
 from mnemosyne.maintenance import Stats, VerifyReport
-from mnemosyne.model import JSON, Blame, Change, Commit, Provenance, ReflogEntry
+from mnemosyne.model import JSON, Commit, MergePlan, Provenance, ReflogEntry
 from mnemosyne.objects import parse_id
 from mnemosyne.refs import (
     BRANCH,
@@ -33,8 +36,10 @@ from mnemosyne.refs import (
     tag_ref,
     write_upon,
 )
+from mnemosyne.resolve import Resolution, Strategy
 from mnemosyne.revision import resolve
 from mnemosyne.snapshot import Snapshot
+from mnemosyne.trace_methods import TraceMethods
 from mnemosyne.transaction import Embed, Transaction, VectorLike, Writer, transact
 from mnemosyne.views.base import ViewCache
 
@@ -82,7 +87,7 @@ def open_repository(
     return repository
 
 
-class Repository:
+class Repository(HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods):
     """Versioned memory. Safe for use by many threads, and by many processes at once.
 
     Normally made by `mnemosyne.open`. As a context manager it closes at the end of the block.
@@ -302,45 +307,108 @@ class Repository:
             message=message or f"delete {key}",
         )
 
-    def undo(
-        self,
-        n: int = 1,
-        *,
-        run: str | None = None,
-        save: str | None = None,
-        branch: str = DEFAULT_BRANCH,
-        author: str | None = None,
-        message: str = "",
-    ) -> Commit:
-        """Take commits back in one new commit; the history keeps them.
+    def merge_base(self, a: str, b: str = DEFAULT_BRANCH) -> Commit:
+        """The newest commit that lies in the past of both revisions.
 
-        Args:
-            n: how many of the branch's newest commits.
-            run: instead, every commit whose trailer `Run-Id` is this.
-            save: instead, every commit whose trailer `Save-Id` is this.
-            branch: the branch.
-            author: who undoes; the repository's author if not given.
-            message: why.
-
-        Returns:
-            The new commit, or the head if what they wrote is gone already.
+        Where histories cross there are several that are none of each other's past; this is the
+        one of the highest generation, then id. A merge uses all of them.
 
         Raises:
-            ConflictError: a later commit has changed what one of them wrote; nothing is undone.
-            NotFoundError: there is no such commit or branch.
-            ReadOnlyError: the repository was opened for reading.
-            ValidationError: `n` is less than 1.
+            NotFoundError: a revision names nothing.
+            InvalidRevisionError: a revision is none.
         """
-        trailer = ("Run-Id", run) if run is not None else None
-        trailer = ("Save-Id", save) if save is not None else trailer
+        ours, theirs = self.resolve(a), self.resolve(b)
+        return merge_bases(self.blocks.walk(), [ours.id], theirs.id)[-1]
 
-        def take_back(transaction: Transaction) -> None:
-            targets = history.undo(transaction, self.blocks, n=n, trailer=trailer)
-            transaction.trailers["Undoes"] = " ".join(commit.id for commit in targets)
-            if not message:
-                transaction.message = _undo_message(targets, trailer)
+    @overload
+    def merge(
+        self,
+        source: str,
+        into: str = ...,
+        *,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        fast_forward: bool = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Commit: ...
 
-        return self.transact(take_back, branch, author=author, message=message)
+    @overload
+    def merge(
+        self,
+        source: str,
+        into: str = ...,
+        *,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        fast_forward: bool = ...,
+        dry_run: bool,
+    ) -> Commit | MergePlan: ...
+
+    def merge(
+        self,
+        source: str,
+        into: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        fast_forward: bool = False,
+        dry_run: bool = False,
+    ) -> Commit | MergePlan:
+        """Bring what a revision has changed since it left a branch into that branch.
+
+        A record that only one side has changed is taken as it is; records that both have changed
+        are merged field by field. What clashes is settled by the resolutions, or nothing is
+        written. The merge commit has the trailer `Resolved`: how each conflict was settled, as a
+        JSON object by key.
+
+        Args:
+            source: the revision to merge.
+            into: the branch.
+            author: who merges; the repository's author if not given.
+            message: why.
+            trailers: further facts by name for the commit.
+            resolutions: how to settle the conflict of each key: `ours` (as on the branch),
+                `theirs`, `base` (as both started), `delete`, or `mnemosyne.value(...)`.
+            strategy: how to settle all other conflicts: one of the words, or a function that is
+                given the conflict and returns a resolution, or None to leave it.
+            fast_forward: if the branch has nothing of its own, move it to the revision and write
+                no commit.
+            dry_run: write nothing and say what would happen.
+
+        Returns:
+            The merge commit; the head, if the branch has all of the revision already. With
+            `dry_run` the plan.
+
+        Raises:
+            ConflictError: a conflict is not settled; its `conflicts` holds all of them.
+            NotFoundError: there is no such branch or revision.
+            InvalidRevisionError: the revision is none.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the store failed, and the merge is not in it.
+            ValidationError: a resolution is none, or is for a key that is no conflict.
+        """
+        wishes = merging.Wishes(
+            author,
+            message or f"merge {source} into {into}",
+            trailers or {},
+            resolutions or {},
+            strategy,
+            fast_forward,
+        )
+        theirs = self.resolve(source)
+        if dry_run:
+            return merging.plan(self._writer, theirs, into, wishes)
+        self._check_writable()
+        return merging.merge(self._writer, theirs, into, wishes)
 
     def reflog(self, branch: str = DEFAULT_BRANCH) -> Iterator[ReflogEntry]:
         """Where a branch has been, newest first; also of a branch that was deleted.
@@ -420,11 +488,3 @@ class Repository:
 
     def _update(self, ref: str, old: bytes | None, new: bytes | None, why: str) -> RefUpdate:
         return RefUpdate(ref, old, new, self.author, self._clock(), why)
-
-
-def _undo_message(targets: list[Commit], trailer: tuple[str, str] | None) -> str:
-    if trailer is not None:
-        return f"undo {trailer[0]} {trailer[1]} ({len(targets)} commits)"
-    if len(targets) == 1:
-        return f"undo: {targets[0].message}"
-    return f"undo {len(targets)} commits"

@@ -21,8 +21,8 @@ class Value:
     """A record to settle a conflict with; made by `value`. The attributes are its arguments."""
 
     content: JSON
-    embedding: VectorLike | None = None
-    vectors: Mapping[str, VectorLike] | None = None
+    embedding: "VectorLike | None" = None
+    vectors: "Mapping[str, VectorLike] | None" = None
     embedder: str | None = None
     provenance: Provenance | None = None
     event_time: datetime | int | None = None
@@ -38,8 +38,8 @@ Strategy: TypeAlias = Side | Callable[[Conflict], Resolution | None]
 def value(
     content: JSON,
     *,
-    embedding: VectorLike | None = None,
-    vectors: Mapping[str, VectorLike] | None = None,
+    embedding: "VectorLike | None" = None,
+    vectors: "Mapping[str, VectorLike] | None" = None,
     embedder: str | None = None,
     provenance: Provenance | None = None,
     event_time: datetime | int | None = None,

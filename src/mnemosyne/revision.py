@@ -26,7 +26,7 @@ from mnemosyne.model import Commit, ReflogEntry
 from mnemosyne.objects import is_vector, object_kind, text_id
 from mnemosyne.refs import BRANCH, TAG, branch_ref
 
-__all__ = ["resolve", "short_id"]
+__all__ = ["parse_time", "resolve", "short_id"]
 
 _REVISION = re.compile(r"(?P<name>[^~^@{}]+)(?P<steps>(?:~\d*|\^\d*|@\{[^{}]*\})*)")
 _STEP = re.compile(r"~(?P<back>\d*)|\^(?P<parent>\d*)|@\{(?P<then>[^{}]*)\}")
@@ -154,10 +154,15 @@ def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:
     moves = list(engine.reflog(branch_ref(branch)))
     if not moves:
         raise NotFoundError(f"there is no branch {branch!r} in {engine.url}")
-    found = _nth(moves, int(then)) if then.isdecimal() else _as_of(moves, _time(then, now))
+    found = _nth(moves, int(then)) if then.isdecimal() else _as_of(moves, parse_time(then, now))
     if found is None:
         raise NotFoundError(f"branch {branch!r} did not exist at {then!r}")
-    return blocks.commit(found)
+    try:
+        return blocks.commit(found)
+    except NotFoundError:
+        raise NotFoundError(
+            f"{branch}@{{{then}}} was {found}, which has been collected as garbage"
+        ) from None
 
 
 def _nth(moves: list[ReflogEntry], back: int) -> str | None:
@@ -168,7 +173,16 @@ def _as_of(moves: list[ReflogEntry], when: int) -> str | None:
     return next((move.new for move in moves if move.when <= when), None)
 
 
-def _time(text: str, now: int) -> int:
+def parse_time(text: str, now: int) -> int:
+    """The UTC milliseconds that a text such as `yesterday` or `2026-11-01T09:00Z` means.
+
+    Args:
+        text: a time in ISO 8601 (UTC if it has no zone), `now`, `yesterday` or `3 hours ago`.
+        now: the present time in UTC milliseconds.
+
+    Raises:
+        InvalidRevisionError: the text is no time.
+    """
     words = text.strip().lower()
     if words in ("now", "yesterday"):
         return now - (_MILLISECONDS["day"] if words == "yesterday" else 0)

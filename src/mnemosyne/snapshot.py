@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
@@ -50,6 +50,11 @@ class Snapshot(Mapping[str, Record]):
 
     def __getitem__(self, key: str) -> Record:
         return self._blocks.record(key, self._block(key))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The record under a key, else the default; raises if there is one that cannot be read."""
+        block = tree.get(self._blocks.node, self.root, key)
+        return default if block is None else self._blocks.record(key, block)
 
     def __contains__(self, key: object) -> bool:
         return isinstance(key, str) and tree.get(self._blocks.node, self.root, key) is not None

@@ -116,7 +116,8 @@ def retract(transaction: Transaction, blocks: Blocks, origin: Origin) -> tuple[C
     """Take back what came from an origin: give each such record its newest earlier state.
 
     That is the newest value, or absence, before it that did not come from the origin; where there
-    is none, the record is deleted. What did not come from there stays as it is.
+    is none, the record is deleted. It comes back under the key that the record has now, unless the
+    move there is itself what is taken back. What did not come from the origin stays as it is.
 
     Args:
         transaction: what to do it in.
@@ -127,30 +128,36 @@ def retract(transaction: Transaction, blocks: Blocks, origin: Origin) -> tuple[C
         What it changes, in order of key.
     """
     lineage = _Lineage(blocks, origin)
-    head = transaction.base
     transaction.watch()
     return tuple(
-        _take_back(transaction, blocks, lineage, key, block) for key, block, _ in lineage.live(head)
+        _take_back(transaction, blocks, lineage, blocks.record(key, block))
+        for key, block, _ in lineage.live(transaction.base)
     )
 
 
 def _take_back(
-    transaction: Transaction, blocks: Blocks, lineage: "_Lineage", key: str, block: Id
+    transaction: Transaction, blocks: Blocks, lineage: "_Lineage", record: Record
 ) -> Change:
-    before = blocks.record(key, block)
+    key = record.key
     for version in history(blocks, key, transaction.base):
-        root = parse_id(version.commit.root)
-        earlier = tree.get(blocks.node, root, version.key)
-        if version.record is None or earlier is None:
+        block = tree.get(blocks.node, parse_id(version.commit.root), version.key)
+        if version.record is None or block is None:
             break
-        if lineage.through(earlier, version.commit) is None:
-            if version.key == key:
-                transaction.restore(key, earlier)
-            else:
-                _copy(transaction, key, version.record)
-            return Change(key, "changed", before, version.record)
+        if lineage.through(block, version.commit) is not None:
+            continue
+        if version.key == key:
+            transaction.restore(key, block)
+        elif not lineage.wrote(record):
+            _copy(transaction, key, version.record)
+        elif version.key not in transaction:
+            transaction.delete(key)
+            transaction.restore(version.key, block)
+            return Change(version.key, "moved", record, version.record)
+        else:
+            break
+        return Change(key, "changed", record, version.record)
     transaction.delete(key)
-    return Change(key, "removed", before, None)
+    return Change(key, "removed", record, None)
 
 
 def _copy(transaction: Transaction, key: str, record: Record) -> None:
@@ -189,6 +196,10 @@ class _Lineage:
         self._load(block for _, block in entries)
         traced = ((key, block, self.through(block, head)) for key, block in entries)
         return [(key, block, through) for key, block, through in traced if through is not None]
+
+    def wrote(self, record: Record) -> bool:
+        """Whether the origin is the transaction that wrote a record."""
+        return record.transaction == self._origin.transaction
 
     def through(self, block: Id, at: Commit) -> tuple[str, ...] | None:
         """The keys between a version and one that the origin made, fewest first; None if it did

@@ -191,7 +191,9 @@ class Transaction:
         if embedding is not None:
             named[""] = embedding
         floats = {
-            check_text(name, "a vector's name"): self._floats(value, f"vector {name!r} of {key!r}")
+            check_text(name, "a vector's name"): self._floats(
+                value, f"{f'vector {name!r}' if name else 'embedding'} of {key!r}"
+            )
             for name, value in named.items()
         }
         self._write(
@@ -411,6 +413,13 @@ class Transaction:
         """Raise if the branch has moved to a head that clashes with what was read or written."""
         if self.merges is not None:
             raise ConflictError(f"branch {self.branch!r} has moved to {head.id}; merge again", [])
+        known = {self.base.id: self.base}
+        lookup = self._blocks.commit
+        if not is_ancestor(lambda each: known.get(each) or lookup(each), self.base.id, head.id):
+            raise ConflictError(
+                f"branch {self.branch!r} was deleted and made again at {head.id}, which does not "
+                f"follow {self.base.id}, where this transaction began; begin again"
+            )
         prefixes = tuple(self._read_prefixes)
         conflicts: list[Conflict] = []
         for key, before, after in tree.diff(self._blocks.node, self._root, parse_id(head.root)):

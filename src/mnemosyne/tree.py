@@ -6,6 +6,7 @@ whatever the order in which they came; `chunks` has the rule.
 
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from itertools import repeat
 
 from mnemosyne.chunks import EMPTY_BLOCK, EMPTY_ROOT, Edit, Lookup, edit
 from mnemosyne.objects import EMPTY_NODE, Id, Node
@@ -129,10 +130,14 @@ def diff(
                 olds.skip()
                 news.skip()
                 continue
-            level = max(olds.level, news.level)
-            for side in (olds, news):
-                if side.level == level:
-                    side.open()
+            if olds.level == news.level:
+                mine, others = olds.take(), news.take()
+                shared = set(mine).intersection(others)
+                olds.put([each for each in mine if each not in shared])
+                news.put([each for each in others if each not in shared])
+            else:
+                higher = max(olds, news, key=lambda front: front.level)
+                higher.put(higher.take())
         elif news.level == GONE or (olds.level == RECORD and olds.key < news.key):
             yield olds.key, olds.link, None
             olds.skip()
@@ -188,22 +193,25 @@ class _Front:
         self._low, self._high = prefix, after(prefix)
         self._rest: list[tuple[int, str, Id]] = []
         self.level, self.key, self.link = GONE, "", root
-        self._push(_load(lookup, root))
-        self.skip()
+        self.put(self._held(_load(lookup, root)))
 
     def skip(self) -> None:
         """Go past the first thing."""
         self.level, self.key, self.link = self._rest.pop() if self._rest else (GONE, "", b"")
 
-    def open(self) -> None:
-        """Put what the node at the front holds in its place."""
-        self._push(self._lookup(self.link))
+    def take(self) -> list[tuple[int, str, Id]]:
+        """What the node at the front holds, last first."""
+        return self._held(self._lookup(self.link))
+
+    def put(self, held: list[tuple[int, str, Id]]) -> None:
+        """Put what a node held in place of the first thing."""
+        self._rest += held
         self.skip()
 
-    def _push(self, node: Node) -> None:
-        below = node.level - 1
-        for index in reversed(_within(node, self._low, self._high)):
-            self._rest.append((below, node.keys[index], node.links[index]))
+    def _held(self, node: Node) -> list[tuple[int, str, Id]]:
+        inside = _within(node, self._low, self._high)
+        keys, links = node.keys[inside.start : inside.stop], node.links[inside.start : inside.stop]
+        return list(zip(repeat(node.level - 1), keys, links))[::-1]
 
 
 def _load(lookup: Lookup, root: Id) -> Node:

@@ -157,11 +157,16 @@ def check_content(value: object, path: str = "content") -> JSON:
 
 
 def _copy(value: object, depth: int) -> JSON:
+    if isinstance(value, str):
+        return _copied_text(value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, dict | list):
+        pairs = cast("dict[object, object] | list[object]", value)
+        if isinstance(pairs, dict):
+            return _copied_mapping(pairs, depth + 1)
+        return _copied_list(pairs, depth + 1)
     match value:
-        case str():
-            return _copied_text(value)
-        case None | bool():
-            return value
         case int():
             if not MIN_INTEGER <= value <= MAX_INTEGER:
                 raise _MisfitError(f"is {value}, outside -2**63 to 2**63-1")
@@ -170,8 +175,6 @@ def _copy(value: object, depth: int) -> JSON:
             if not math.isfinite(value):
                 raise _MisfitError(f"is {value}; only finite numbers can be stored")
             return float(value) + 0.0
-        case list():
-            return _copied_list(cast("list[object]", value), depth + 1)
         case Mapping():
             return _copied_mapping(cast("Mapping[object, object]", value), depth + 1)
         case _:
@@ -181,11 +184,12 @@ def _copy(value: object, depth: int) -> JSON:
 
 
 def _copied_text(value: str) -> str:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise _MisfitError(f"holds a lone surrogate: {_shown(value)}") from None
-    return str.__str__(value)
+    if not value.isascii():
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            raise _MisfitError(f"holds a lone surrogate: {_shown(value)}") from None
+    return value if type(value) is str else str.__str__(value)
 
 
 def _copied_list(items: list[object], depth: int) -> JSON:

@@ -98,8 +98,8 @@ class Ran:
 def mnem(here):
     """Runs `mnem` in this process and checks its exit code."""
 
-    def run(*arguments: str, code: int = 0) -> Ran:
-        result = CliRunner().invoke(app, arguments)
+    def run(*arguments: str, code: int = 0, stdin: str | None = None) -> Ran:
+        result = CliRunner().invoke(app, arguments, input=stdin)
         if result.exception and not isinstance(result.exception, SystemExit):
             raise result.exception
         assert result.exit_code == code, result.output

@@ -41,7 +41,19 @@ def test_importing_the_package_loads_no_numpy_and_nothing_of_the_command():
 
 
 @pytest.mark.parametrize(
-    "arguments", [("log",), ("log", "--json"), ("why", PLAN), ("ls", "-l"), ("status",)]
+    "arguments",
+    [
+        ("log",),
+        ("log", "--json"),
+        ("why", PLAN),
+        ("ls", "-l"),
+        ("status",),
+        ("reflog",),
+        ("branch",),
+        ("diff", "main~1", "main~2"),
+        ("put", "k", "1"),
+        ("rm", "-r", "/crew", "--yes"),
+    ],
 )
 def test_verbs_that_need_no_vectors_load_neither_numpy_nor_rich(here, store, arguments):
     with mnemosyne.open(store.path) as repo, repo.transaction() as tx:

@@ -135,7 +135,7 @@ def test_a_branch_that_moved_during_the_question(terminal, store):
 
 
 def test_a_long_check_shows_how_far_it_is(terminal, store):
-    hurry = "import mnemosyne.cli.commands.verify as verify; verify.PATIENCE = 0; "
+    hurry = "import mnemosyne.cli.progress as progress; progress.PATIENCE = 0; "
     shown, ended = terminal("verify", before=hurry)
 
     assert ended == 0
@@ -144,8 +144,73 @@ def test_a_long_check_shows_how_far_it_is(terminal, store):
 
 
 def test_a_short_check_shows_none(terminal, store):
-    shown, _ = terminal(
-        "verify", before="import mnemosyne.cli.commands.verify as v; v.PATIENCE = 1e9; "
-    )
+    shown, _ = terminal("verify", before="import mnemosyne.cli.progress as p; p.PATIENCE = 1e9; ")
 
     assert "checking" not in shown
+
+
+def test_a_difference_in_colour(terminal, store):
+    shown, _ = terminal("diff", "--no-pager")
+
+    assert f"\x1b[36m{PLAN}\x1b[0m" in shown
+    assert '\x1b[31m"4821 is on Enterprise"\x1b[0m → \x1b[32m"4821 is on Free"\x1b[0m' in shown
+
+
+@pytest.mark.parametrize(
+    "arguments, question",
+    [
+        (("rm", "-r", "/crew/support"), "Remove this?"),
+        (("branch", "-d", "what-if"), "Delete branch what-if?"),
+        (("gc", "--keep-reflog", "0", "--compact"), "Remove this for good?"),
+    ],
+)
+@pytest.mark.parametrize("typed, code", [(b"y\n", 0), (b"n\n", 1)])
+def test_what_takes_something_away_asks(terminal, store, arguments, question, typed, code):
+    shown, ended = terminal(*arguments, typed=typed)
+
+    assert ended == code
+    assert question in plain(shown)
+    with mnemosyne.open(store.path, read_only=True) as repo:
+        untouched = (PLAN in repo.at(), "what-if" in repo.branches()) == (True, True)
+    assert untouched == (code == 1 or arguments[0] == "gc")
+
+
+def test_others_may_write_elsewhere_during_the_question(terminal, store):
+    meddle = (
+        "import click, mnemosyne; "
+        "click.confirm = lambda *a, **k: "
+        f"bool(mnemosyne.open({str(store.path)!r}).put('x', 1)); "
+    )
+    _, ended = terminal("rm", PLAN, before=meddle)
+
+    assert ended == 0
+    with mnemosyne.open(store.path, read_only=True) as repo:
+        assert PLAN not in repo.at() and repo.at()["x"].content == 1
+
+
+def test_a_record_that_changed_during_the_question_stays(terminal, store):
+    meddle = (
+        "import click, mnemosyne; "
+        "click.confirm = lambda *a, **k: "
+        f"bool(mnemosyne.open({str(store.path)!r}).put({PLAN!r}, 'new')); "
+    )
+    _, ended = terminal("rm", PLAN, before=meddle)
+
+    assert ended == 4
+    with mnemosyne.open(store.path, read_only=True) as repo:
+        assert repo.at()[PLAN].content == "new"
+
+
+def test_work_that_cannot_say_how_far_it_is_shows_that_it_lives(terminal, store):
+    slow = (
+        "import threading; import mnemosyne.cli.progress as progress; progress.PATIENCE = 0; "
+        "shown = threading.Event(); bar = progress._bar; "
+        "progress._bar = lambda *a: (bar(*a), shown.set()); "
+        "import mnemosyne.repository as r; copy = r.Repository.backup; "
+        "r.Repository.backup = lambda *a: (shown.wait(30), copy(*a)); "
+    )
+    shown, ended = terminal("backup", "copy.mnem", before=slow)
+
+    assert ended == 0
+    assert "copying" in plain(shown)
+    assert "copied" in plain(shown).splitlines()[-1]

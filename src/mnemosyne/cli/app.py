@@ -3,11 +3,13 @@
 import sys
 from collections.abc import Sequence
 from importlib import import_module
+from keyword import iskeyword
 from typing import Any, NoReturn, cast
 
 import click
 
 from mnemosyne.cli.failures import EXIT_CODES, INTERRUPTED, exit_code, show_failure
+from mnemosyne.cli.git_words import GIT_WORDS, GitWordError
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import shared_options
 from mnemosyne.errors import MnemosyneError
@@ -16,11 +18,14 @@ __all__ = ["SECTIONS", "Mnem", "mnem"]
 
 SECTIONS = {
     "Begin": ("init", "demo"),
-    "Look": ("status", "log", "show", "ls", "search", "why"),
-    "Change": ("undo",),
-    "Care": ("verify",),
+    "Look": ("status", "log", "show", "ls", "search", "why", "blame", "diff", "reflog", "stats"),
+    "Change": ("put", "rm", "mv", "undo", "revert", "restore", "merge", "cherry-pick"),
+    "Find": ("bisect", "trace"),
+    "Name": ("branch", "tag"),
+    "Care": ("verify", "gc", "backup", "export", "import", "completions"),
 }
-"""Every verb, in the order of `mnem --help`. Verb `x-y` is `command` in `commands/x_y.py`."""
+"""Every verb, in the order of `mnem --help`. Verb `x-y` is `command` in `commands/x_y.py`;
+that of a Python keyword has a `_` at the end."""
 
 
 class Mnem(click.Group):
@@ -34,8 +39,18 @@ class Mnem(click.Group):
         """The verb of a name, None if there is none."""
         if cmd_name not in self.list_commands(ctx):
             return None
-        module = import_module(f"mnemosyne.cli.commands.{cmd_name.replace('-', '_')}")
+        name = cmd_name.replace("-", "_")
+        name = f"{name}_" if iskeyword(name) else name
+        module = import_module(f"mnemosyne.cli.commands.{name}")
         return cast("click.Command", module.command)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The verb that arguments begin with; a word of git's is answered."""
+        if args[0] in GIT_WORDS and self.get_command(ctx, args[0]) is None:
+            raise GitWordError(args[0])
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the verbs, section by section."""

@@ -3,7 +3,7 @@
 import json
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from mnemosyne.cli.output import Output, Part, Styled
@@ -12,15 +12,18 @@ from mnemosyne.model import JSON, Change, Commit, Record
 from mnemosyne.revision import short_id
 
 __all__ = [
+    "CHANGE_KINDS",
     "age",
     "byline",
     "byte_size",
+    "change_counts",
     "changes",
     "counted",
     "moment",
     "origin",
     "plain",
     "preview",
+    "settled",
     "title",
     "trailers",
 ]
@@ -29,6 +32,8 @@ _UNITS = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1))
 _UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b", re.I)
 _COMMIT_ID = re.compile(r"\bbafyrei[a-z2-7]{52}\b")
 _KIND_STYLES = {"added": "good", "removed": "bad", "changed": "id", "moved": "id"}
+CHANGE_KINDS = ("added", "changed", "moved", "removed")
+"""The kinds of a change, in the order in which they are counted."""
 _TRAILER_NAMES = {"Run-Id": "run", "Save-Id": "save", "Crew": "crew"}
 _FIELD_LENGTH = 200
 
@@ -106,6 +111,12 @@ def origin(record: Record) -> list[tuple[str, Part]]:
     return pairs + [("derived from", f"{key} at {short_id(commit)}") for key, commit in sources]
 
 
+def change_counts(counts: Mapping[str, int]) -> str:
+    """How many records changed in each way: `3 added, 1 removed`; empty if none did."""
+    kinds = (kind for kind in CHANGE_KINDS if counts.get(kind))
+    return ", ".join(f"{counts[kind]:,} {kind}" for kind in kinds)
+
+
 def changes(output: Output, found: list[Change]) -> None:
     """Print changes: the key of each, and its fields before and after."""
     width = max((len(change.kind) for change in found), default=0)
@@ -116,29 +127,43 @@ def changes(output: Output, found: list[Change]) -> None:
             f"  from {change.before.key}" if change.before and change.kind == "moved" else ""
         )
         output.line(kind, "  ", Styled(change.key, "key"), came_from)
-        for text in _details(change, limit):
-            output.line(" " * (width + 4), text)
+        for parts in _details(change, limit):
+            output.line(" " * (width + 4), *parts)
 
 
-def _details(change: Change, limit: int) -> Iterator[str]:
+def settled(output: Output, resolved: Mapping[str, str]) -> None:
+    """Print how the conflicts of a merge were settled.
+
+    Args:
+        output: where to.
+        resolved: `ours`, `theirs`, `base`, `delete` or `value`, by key.
+    """
+    for key, how in resolved.items():
+        took = "a new value" if how == "value" else how
+        output.line("settled  ", Styled(key, "key"), ": ", took)
+
+
+def _details(change: Change, limit: int) -> Iterator[list[Part]]:
     if change.before is None or change.after is None:
-        yield _shortened(preview(change.after or change.before), limit)
+        style = _KIND_STYLES[change.kind]
+        yield [Styled(_shortened(preview(change.after or change.before), limit), style)]
         return
     yield from (_field_line(field, limit) for field in field_changes(change))
 
 
-def _field_line(change: FieldChange, limit: int) -> str:
-    before, after = (_shortened(_compact(value), limit) for value in (change.before, change.after))
-    if change.before is None and change.after is None:
-        return f"{change.field} {change.kind}"
+def _field_line(change: FieldChange, limit: int) -> list[Part]:
+    if change.field.startswith(("(embedding)", "(vector ")):
+        return [f"{change.field} ", Styled(change.kind, _KIND_STYLES[change.kind])]
+    before = Styled(_shortened(_compact(change.before), limit), "bad")
+    after = Styled(_shortened(_compact(change.after), limit), "good")
     name = f"{change.field}: " if change.field else ""
     match change.kind:
         case "added":
-            return f"{name}{after} (added)"
+            return [name, after, " (added)"]
         case "removed":
-            return f"{name}{before} (removed)"
+            return [name, before, " (removed)"]
         case _:
-            return f"{name}{before} → {after}"
+            return [name, before, " → ", after]
 
 
 def _compact(value: JSON) -> str:

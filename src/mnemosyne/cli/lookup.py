@@ -7,7 +7,7 @@ from mnemosyne.model import Blame, Commit
 from mnemosyne.repository import Repository
 from mnemosyne.snapshot import Snapshot
 
-__all__ = ["find_key", "find_trailer", "history_of", "locate"]
+__all__ = ["find_key", "find_run", "find_trailer", "history_of", "locate"]
 
 SHOWN = 10
 
@@ -73,6 +73,22 @@ def find_trailer(commits: Iterable[Commit], name: str, start: str) -> str:
     if not fitting:
         raise NotFoundError(f"no commit has a {name} that starts with {start!r}")
     return _the_only(start, fitting, f"values of {name}")
+
+
+def find_run(commits: Iterable[Commit], start: str) -> str:
+    """The id of a run that starts with a text; the text itself if no commit has the trailer.
+
+    Args:
+        commits: where to look.
+        start: the whole id, or the start of only one.
+
+    Raises:
+        ValidationError: several ids start so; the message lists them.
+    """
+    try:
+        return find_trailer(commits, "Run-Id", start)
+    except NotFoundError:  # the run may be known from the provenance of records alone
+        return start
 
 
 def locate(repository: Repository, text: str, branch: str) -> tuple[Snapshot, str | None]:

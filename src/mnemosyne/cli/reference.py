@@ -21,14 +21,21 @@ _SETTINGS = """\
 | --- | --- |
 | `MNEMOSYNE_URL` | the store, where `-s` does not name one |
 | `MNEMOSYNE_AUTHOR` | who writes, where `--author` does not say; else the user's name |
+| `MNEM_PAGER`, else `PAGER` | the pager; `less` if neither is set, none if it is empty or `cat` |
 | `NO_COLOR` | if it is not empty, no colours; nor with `TERM=dumb` |
 
 ## Output
 
 On a terminal, `mnem` colours what it prints and cuts long texts in tables to the width. Into a
-pipe or a file it prints plain text and cuts nothing. Control characters in stored texts are shown
-escaped, such as `\\u001b`. With `--json`, a verb prints one JSON object; `log`, `ls` and `search`
-print one a line. Times in JSON are UTC milliseconds.
+pipe or a file it prints plain text and cuts nothing. What is longer than the screen, `log`, `show`,
+`diff` and `reflog` show in a pager, unless `--no-pager` is given. Control characters in stored
+texts are shown escaped, such as `\\u001b`.
+
+With `--json`, a verb prints one JSON object; one that lists things prints one a line. A verb that
+commits prints the commit, or `null` if it changed nothing. Times are UTC milliseconds.
+
+A verb that takes something away shows what and asks first. `--dry-run` only shows it, `--yes` does
+not ask; where nobody can answer, one of the two is needed.
 
 Errors go to stderr, in one line and with more lines where there is more to say. With `--json`
 they are `{"error": {"kind": …, "message": …}}`; a conflict also has `conflicts`,
@@ -67,7 +74,7 @@ def _verb(context: click.Context) -> Iterator[str]:
 
 def _usage(param: click.Parameter) -> str:
     if isinstance(param, click.Argument):
-        name = (param.name or "").upper()
+        name = param.metavar or (param.name or "").upper()
         return name if param.required else f"[{name}]"
     option = " ".join([param.opts[0], *_value(param)])
     return option if param.required else f"[{option}]"

@@ -25,16 +25,27 @@ class Session:
         url: the store that was named, None if none was.
         branch: the branch to look at or to change.
         as_json: whether to print JSON.
+        no_pager: whether long results stay out of a pager.
     """
 
     url: str | None = None
     branch: str = DEFAULT_BRANCH
     as_json: bool = False
+    no_pager: bool = False
 
     @cached_property
     def output(self) -> Output:
         """Where results go."""
         return Output(as_json=self.as_json)
+
+    def find_url(self) -> str:
+        """The URL of the store: the one that was named, else the one that is found.
+
+        Raises:
+            NotFoundError: there is no store.
+            UsageError: there are several, and none was named.
+        """
+        return self.url or find_store(Path.cwd(), os.environ)
 
     def open(self, *, author: str | None = None) -> Repository:
         """Open the store until the command ends, for reading unless there is an author.
@@ -48,7 +59,7 @@ class Session:
             ValidationError: the store would be a new and empty one in memory.
             MnemosyneError: it cannot be opened.
         """
-        url = self.url or find_store(Path.cwd(), os.environ)
+        url = self.find_url()
         if url.startswith("memory:"):
             raise ValidationError(f"{url} would be new and empty each time; name a file instead")
         repository = mnemosyne.open(url, read_only=author is None, author=author or "")

@@ -6,9 +6,11 @@ from typing import Any
 import click
 
 import mnemosyne
+from mnemosyne.cli import completion
+from mnemosyne.cli.pager import paging
 from mnemosyne.cli.session import Session
 
-__all__ = ["Verb", "pass_session", "shared_options"]
+__all__ = ["PagedVerb", "Verb", "pass_session", "shared_options"]
 
 pass_session = click.make_pass_decorator(Session)
 """Decorator that hands the session to a verb as its first argument."""
@@ -20,6 +22,16 @@ class Verb(click.Command):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.params.extend(shared_options())
+
+
+class PagedVerb(Verb):
+    """A verb whose results a person may want to page through."""
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the verb; what it prints goes through a pager if it is long."""
+        session = ctx.ensure_object(Session)
+        with paging(wanted=not (session.no_pager or session.as_json)):
+            return super().invoke(ctx)
 
 
 def shared_options() -> list[click.Option]:
@@ -37,6 +49,7 @@ def shared_options() -> list[click.Option]:
             metavar="BRANCH",
             expose_value=False,
             callback=_into_session("branch"),
+            shell_complete=completion.branches,
             help="The branch to look at or to change; main if not given.",
         ),
         click.Option(
@@ -46,6 +59,14 @@ def shared_options() -> list[click.Option]:
             expose_value=False,
             callback=_into_session("as_json"),
             help="Print JSON: one object, or one a line.",
+        ),
+        click.Option(
+            ["--no-pager", "no_pager"],
+            is_flag=True,
+            default=None,
+            expose_value=False,
+            callback=_into_session("no_pager"),
+            help="Print long results straight to the terminal.",
         ),
         click.Option(
             ["--version"],

@@ -9,13 +9,20 @@ from os import PathLike, fspath
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
 
-from mnemosyne.adapters.crewai.keys import child_scopes, prefix_of, record_id_of, scope_path
+from mnemosyne.adapters.crewai.keys import (
+    child_scopes,
+    key_for,
+    prefix_of,
+    record_id_of,
+    scope_path,
+)
 from mnemosyne.adapters.crewai.provenance import current_origin, listen
 from mnemosyne.adapters.crewai.specs import canonical_url, spec_of
 from mnemosyne.adapters.crewai.translate import (
-    Draft,
+    common_dimension,
+    content_of,
     dimension_mismatch,
-    draft_of,
+    embedding_of,
     facts_of,
     metadata_test,
     microseconds,
@@ -451,8 +458,8 @@ class MnemosyneStorageBackend:
         return [key for key in found if key is not None and key.startswith(prefix)]
 
     def _put(self, records: "Iterable[MemoryRecord]", message: str) -> None:
-        drafts = {draft.id: draft for draft in map(draft_of, records)}
-        dimension = _common_dimension(drafts.values())
+        latest = {record.id: record for record in records}
+        dimension = common_dimension(latest.values())
         origin = current_origin()
 
         def write(transaction: Transaction) -> None:
@@ -460,16 +467,16 @@ class MnemosyneStorageBackend:
             if dimension is not None:
                 self._opened.check_dimension(base, dimension)
             key_of = self._keys(base)
-            for draft in drafts.values():
-                old = key_of(draft.id)
-                if old is not None and old != draft.key:
-                    transaction.move(old, draft.key)
+            for record in latest.values():
+                old, key = key_of(record.id), key_for(record.scope, record.id)
+                if old is not None and old != key:
+                    transaction.move(old, key)
                 transaction.put(
-                    draft.key,
-                    draft.content,
-                    embedding=draft.embedding,
+                    key,
+                    content_of(record),
+                    embedding=embedding_of(record),
                     provenance=Provenance(
-                        source=draft.source,
+                        source=record.source,
                         agent=origin.agent,
                         task=origin.task,
                         run=origin.run_id,
@@ -547,16 +554,6 @@ def _unpickled(
 ) -> MnemosyneStorageBackend:
     backend = cls(url, branch=branch, author=author)
     return backend if revision is None else backend.at(revision)
-
-
-def _common_dimension(drafts: Iterable[Draft]) -> int | None:
-    dimension = None
-    for draft in drafts:
-        if draft.embedding is not None:
-            if dimension is not None and len(draft.embedding) != dimension:
-                raise dimension_mismatch(dimension, len(draft.embedding))
-            dimension = len(draft.embedding)
-    return dimension
 
 
 def _deletion_test(

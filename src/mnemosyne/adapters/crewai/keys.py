@@ -3,7 +3,7 @@
 import re
 from urllib.parse import unquote
 
-__all__ = ["child_scopes", "key_of", "prefix_of", "record_id_of", "scope_path"]
+__all__ = ["child_scopes", "key_for", "prefix_of", "record_id_of", "scope_path"]
 
 _RESERVED = re.compile("[/%\x00-\x1f\x7f-\x9f]")
 
@@ -18,7 +18,7 @@ def prefix_of(scope: str | None) -> str:
     return "".join(f"/{_quote(part)}" for part in (scope or "").split("/") if part) + "/"
 
 
-def key_of(scope: str, record_id: str) -> str:
+def key_for(scope: str, record_id: str) -> str:
     """The key of a record."""
     return prefix_of(scope) + _quote(record_id)
 

@@ -1,24 +1,22 @@
 """CrewAI's memory records as record content, and back."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from mnemosyne.adapters.crewai.keys import key_of, record_id_of, scope_path
+from mnemosyne.adapters.crewai.keys import record_id_of, scope_path
 from mnemosyne.model import JSON, Record
-from mnemosyne.objects import vector_floats, vector_of_floats
 from mnemosyne.views.scopes import Facts
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord
 
-    from mnemosyne.model import Vector
 
 __all__ = [
-    "Draft",
+    "common_dimension",
+    "content_of",
     "dimension_mismatch",
-    "draft_of",
+    "embedding_of",
     "facts_of",
     "metadata_test",
     "microseconds",
@@ -30,35 +28,12 @@ __all__ = [
 _EPOCH = datetime(1970, 1, 1)
 
 
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A memory record, copied, ready to be written.
-
-    Attributes:
-        id: CrewAI's record id.
-        key: the key to write it under.
-        content: the record's fields as JSON.
-        embedding: its vector, None if it has none.
-        source: its source, for the provenance.
-    """
-
-    id: str
-    key: str
-    content: JSON
-    embedding: "Vector | None"
-    source: str | None
-
-
-def draft_of(record: "MemoryRecord") -> Draft:
-    """Copy a memory record.
-
-    Raises:
-        ValidationError: its embedding is no vector of finite float32 numbers.
-    """
+def content_of(record: "MemoryRecord") -> JSON:
+    """The fields of a memory record but its id and embedding, as JSON; not yet checked."""
     content = {
         "content": record.content,
         "scope": record.scope,
-        "categories": list(record.categories),
+        "categories": record.categories,
         "metadata": _listed(record.metadata),
         "importance": record.importance,
         "created_at": naive_utc(record.created_at).isoformat(),
@@ -66,9 +41,26 @@ def draft_of(record: "MemoryRecord") -> Draft:
         "source": record.source,
         "private": record.private,
     }
-    key = key_of(record.scope, record.id)
-    embedding = _embedding(record.embedding, f"the embedding of record {record.id!r}")
-    return Draft(record.id, key, cast("JSON", content), embedding, record.source)
+    return cast("JSON", content)
+
+
+def embedding_of(record: "MemoryRecord") -> "list[float] | None":
+    """The embedding of a memory record, None if it has none or an empty one."""
+    values = record.embedding
+    return values if values is not None and len(values) else None
+
+
+def common_dimension(records: "Iterable[MemoryRecord]") -> int | None:
+    """The dimension of the embeddings of all records that have one, None if none has.
+
+    Raises:
+        EmbeddingDimensionMismatchError: they differ.
+    """
+    lengths = [len(values) for values in map(embedding_of, records) if values is not None]
+    other = next((length for length in lengths if length != lengths[0]), None)
+    if other is not None:
+        raise dimension_mismatch(lengths[0], other)
+    return lengths[0] if lengths else None
 
 
 def record_of(record: Record) -> "MemoryRecord":
@@ -126,12 +118,6 @@ def dimension_mismatch(stored: int, new: int) -> ValueError:
     from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 
     return EmbeddingDimensionMismatchError(stored, new)
-
-
-def _embedding(values: object, where: str) -> "Vector | None":
-    if values is None or not len(cast("list[float]", values)):
-        return None
-    return vector_of_floats(vector_floats(values, where))
 
 
 def _listed(value: object) -> object:

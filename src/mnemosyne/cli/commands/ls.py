@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import click
 
-from mnemosyne.cli import describe
+from mnemosyne.cli import completion, describe
 from mnemosyne.cli.as_json import record_json
 from mnemosyne.cli.output import Output, Part, Styled
 from mnemosyne.cli.session import Session
@@ -14,10 +14,12 @@ from mnemosyne.snapshot import Snapshot
 
 
 @click.command("ls", cls=Verb)
-@click.argument("prefix", default="")
+@click.argument("prefix", default="", shell_complete=completion.keys)
 @click.option("-r", "--recursive", is_flag=True, help="Every key below, not subtrees.")
 @click.option("-l", "--long", is_flag=True, help="Also what each record says.")
-@click.option("--at", metavar="REVISION", help="As it was then.")
+@click.option(
+    "--at", metavar="REVISION", help="As it was then.", shell_complete=completion.revisions
+)
 @pass_session
 def command(session: Session, prefix: str, recursive: bool, long: bool, at: str | None) -> None:
     """List the records and subtrees below PREFIX.

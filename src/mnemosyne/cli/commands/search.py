@@ -2,7 +2,7 @@
 
 import click
 
-from mnemosyne.cli import describe
+from mnemosyne.cli import completion, describe
 from mnemosyne.cli.as_json import record_json
 from mnemosyne.cli.lookup import find_key
 from mnemosyne.cli.output import Styled
@@ -12,7 +12,13 @@ from mnemosyne.errors import ValidationError
 
 
 @click.command("search", cls=Verb)
-@click.option("--like", metavar="KEY", required=True, help="The record to be similar to.")
+@click.option(
+    "--like",
+    metavar="KEY",
+    required=True,
+    help="The record to be similar to.",
+    shell_complete=completion.keys,
+)
 @click.option(
     "-n",
     "--limit",
@@ -22,7 +28,12 @@ from mnemosyne.errors import ValidationError
     help="At most N; 10 if not given.",
 )
 @click.option("--prefix", default="", metavar="PREFIX", help="Only keys that start with this.")
-@click.option("--at", metavar="REVISION", help="In the memory as it was then.")
+@click.option(
+    "--at",
+    metavar="REVISION",
+    help="In the memory as it was then.",
+    shell_complete=completion.revisions,
+)
 @pass_session
 def command(session: Session, like: str, limit: int, prefix: str, at: str | None) -> None:
     """Find the records nearest in meaning to a record.

@@ -1,19 +1,23 @@
 """`mnem show`."""
 
+import json
+from typing import cast
+
 import click
 
-from mnemosyne.cli import describe
+from mnemosyne.cli import completion, describe
 from mnemosyne.cli.as_json import change_json, commit_json, record_json
 from mnemosyne.cli.lookup import locate
 from mnemosyne.cli.output import Output, Styled, dumps
 from mnemosyne.cli.session import Session
-from mnemosyne.cli.verb import Verb, pass_session
+from mnemosyne.cli.verb import PagedVerb, pass_session
+from mnemosyne.merging import RESOLVED
 from mnemosyne.model import Commit, Record
 from mnemosyne.repository import Repository
 
 
-@click.command("show", cls=Verb)
-@click.argument("what", required=False)
+@click.command("show", cls=PagedVerb)
+@click.argument("what", required=False, shell_complete=completion.keys_and_revisions)
 @pass_session
 def command(session: Session, what: str | None) -> None:
     """Show a commit and what it changed, or a record.
@@ -33,9 +37,10 @@ def command(session: Session, what: str | None) -> None:
 def _show_commit(output: Output, repository: Repository, commit: Commit) -> None:
     parent = commit.parents[0] if commit.parents else commit.id
     found = list(repository.diff(parent, commit.id))
+    resolved = _resolved(commit)
     if output.as_json:
         changes = [change_json(change) for change in found]
-        output.json({**commit_json(commit), "changes": changes})
+        output.json({**commit_json(commit), "changes": changes, "resolved": resolved})
         return
     output.fields(
         [
@@ -43,13 +48,25 @@ def _show_commit(output: Output, repository: Repository, commit: Commit) -> None
             *(("parent", Styled(parent, "id")) for parent in commit.parents),
             ("author", commit.author),
             ("time", describe.moment(commit.time)),
-            *((name.lower(), value) for name, value in commit.trailers.items()),
+            *((name.lower(), value) for name, value in commit.trailers.items() if name != RESOLVED),
         ]
     )
     for line in commit.message.splitlines():
         output.line("    ", Styled(line, "title"))
+    describe.settled(output, resolved)
     output.line()
+    if len(commit.parents) > 1:
+        output.line(Styled("What it changed for its first parent", "title"))
     describe.changes(output, found)
+
+
+def _resolved(commit: Commit) -> dict[str, str]:
+    """How a merge settled its conflicts, by key; empty if it does not say."""
+    try:
+        resolved: object = json.loads(commit.trailers.get(RESOLVED, "{}"))
+    except ValueError:  # a trailer of that name from elsewhere
+        return {}
+    return cast("dict[str, str]", resolved) if isinstance(resolved, dict) else {}
 
 
 def _show_record(output: Output, record: Record, writer: Commit) -> None:

@@ -3,11 +3,9 @@
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import NamedTuple
 
 import click
 
-from mnemosyne import history
 from mnemosyne.cli import describe
 from mnemosyne.cli.as_json import change_json, commit_json
 from mnemosyne.cli.lookup import find_trailer
@@ -15,16 +13,11 @@ from mnemosyne.cli.output import Output, Styled
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.errors import ConflictError
-from mnemosyne.model import Change, ChangeKind, Commit, Record
+from mnemosyne.model import ActionPlan, Commit
 from mnemosyne.repository import Repository
+from mnemosyne.revert import in_the_way
 
 _NOTHING = "nothing to undo: what they wrote is gone already"
-
-
-class _Plan(NamedTuple):
-    head: Commit
-    targets: list[Commit]
-    changes: list[Change]
 
 
 @click.command("undo", cls=Verb)
@@ -61,9 +54,9 @@ def command(
     count = number or 1
     with _explained(repository, session.branch):
         if dry_run or not yes:
-            trailer = ("Run-Id", run) if run is not None else None
-            trailer = ("Save-Id", save) if save is not None else trailer
-            plan = _plan(repository, session.branch, count, trailer)
+            plan = repository.undo(count, run=run, save=save, branch=session.branch, dry_run=True)
+            if plan.conflicts:
+                raise in_the_way(plan.conflicts)
             _show_plan(output, plan)
             if dry_run or not plan.changes:
                 return
@@ -80,57 +73,27 @@ def _check_usage(session: Session, choices: list[int | str | None], *, asks: boo
         raise click.UsageError("there is nobody to ask; give --yes, or --dry-run to look first")
 
 
-def _plan(
-    repository: Repository, branch: str, number: int, trailer: tuple[str, str] | None
-) -> _Plan:
-    """What an undo would do, found in a transaction that is given up."""
-    transaction = repository.transaction(branch)
-    targets = history.undo(transaction, repository.blocks, n=number, trailer=trailer)
-    now = repository.at(transaction.base.id)
-    pairs = ((now.get(key), transaction.get(key)) for key in _touched(repository, targets))
-    changes = [_change(*pair) for pair in pairs if not _same(*pair)]
-    return _Plan(transaction.base, targets, changes)
-
-
-def _touched(repository: Repository, targets: list[Commit]) -> list[str]:
-    keys: set[str] = set()
-    for commit in targets:
-        for change in repository.diff(commit.parents[0], commit.id):
-            keys.update(record.key for record in (change.before, change.after) if record)
-    return sorted(keys)
-
-
-def _same(before: Record | None, after: Record | None) -> bool:
-    return before is after if before is None or after is None else before.same_value(after)
-
-
-def _change(before: Record | None, after: Record | None) -> Change:
-    kind: ChangeKind = "changed" if before and after else "removed" if before else "added"
-    key = "".join({record.key for record in (before, after) if record})
-    return Change(key, kind, before, after)
-
-
-def _show_plan(output: Output, plan: _Plan) -> None:
+def _show_plan(output: Output, plan: ActionPlan) -> None:
     if output.as_json:
-        targets = [commit_json(commit) for commit in plan.targets]
+        targets = [commit_json(commit) for commit in plan.commits]
         changes = [change_json(change) for change in plan.changes]
         output.json({"undoes": targets, "changes": changes})
         return
     output.line(Styled("To be undone", "title"))
-    for commit in plan.targets:
+    for commit in plan.commits:
         output.line("  ", *describe.byline(commit), "  ", describe.title(commit))
     output.line()
     if plan.changes:
         output.line(Styled("What would change", "title"))
-        describe.changes(output, plan.changes)
+        describe.changes(output, list(plan.changes))
     else:
         output.line(_NOTHING)
 
 
-def _ask(repository: Repository, branch: str, plan: _Plan) -> None:
+def _ask(repository: Repository, branch: str, plan: ActionPlan) -> None:
     if not click.confirm("Undo this?", err=True):
         raise click.ClickException("nothing was changed")
-    if repository.resolve(branch).id != plan.head.id:
+    if repository.resolve(branch).id != plan.ours.id:
         raise ConflictError(f"branch {branch!r} has moved since; look again")
 
 

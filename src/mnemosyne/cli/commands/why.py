@@ -4,7 +4,7 @@ import time
 
 import click
 
-from mnemosyne.cli import describe
+from mnemosyne.cli import completion, describe
 from mnemosyne.cli.as_json import blame_json
 from mnemosyne.cli.lookup import history_of
 from mnemosyne.cli.output import Output, Styled
@@ -15,8 +15,10 @@ from mnemosyne.repository import Repository
 
 
 @click.command("why", cls=Verb)
-@click.argument("key")
-@click.option("--at", metavar="REVISION", help="As it was then.")
+@click.argument("key", shell_complete=completion.keys)
+@click.option(
+    "--at", metavar="REVISION", help="As it was then.", shell_complete=completion.revisions
+)
 @pass_session
 def command(session: Session, key: str, at: str | None) -> None:
     """Show who wrote a record, from what, and what it said before.

@@ -1,0 +1,74 @@
+"""`mnem merge`."""
+
+from functools import partial
+
+import click
+
+from mnemosyne.cli import completion
+from mnemosyne.cli.acting import Act, Plan, Wishes, carry_out
+from mnemosyne.cli.conflicts import Side, Sides
+from mnemosyne.cli.consent import dry_run_option
+from mnemosyne.cli.session import Session
+from mnemosyne.cli.settling import resolutions, resolve_options
+from mnemosyne.cli.verb import Verb, pass_session
+from mnemosyne.cli.writing import author_option, message_option
+from mnemosyne.model import MergePlan
+from mnemosyne.resolve import Strategy
+
+
+@click.command("merge", cls=Verb)
+@click.argument("source", shell_complete=completion.revisions)
+@click.option(
+    "--into",
+    metavar="BRANCH",
+    help="The branch to change; that of -b if not given.",
+    shell_complete=completion.branches,
+)
+@resolve_options
+@click.option("--ff", is_flag=True, help="If BRANCH has nothing of its own, just move it.")
+@message_option
+@author_option
+@dry_run_option
+@pass_session
+def command(
+    session: Session,
+    source: str,
+    into: str | None,
+    resolve: tuple[str, ...],
+    strategy: Strategy | None,
+    ff: bool,
+    message: str,
+    author: str | None,
+    dry_run: bool,
+) -> None:
+    """Bring what SOURCE has changed since it left a branch into that branch.
+
+    Records that both have changed are merged field by field. What clashes is shown, and asked
+    about on a terminal. Elsewhere give a --resolve for each conflict or a --strategy for all;
+    until every conflict is settled, nothing is written and the exit code is 4.
+
+    ours is what the branch has, theirs what SOURCE has, base what both started from, delete
+    leaves no record, and JSON is a content of your own.
+    """
+    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
+    repository = session.open(author=session.author(author))
+    branch = into or session.branch
+    run = partial(repository.merge, source, branch, message=message, fast_forward=ff)
+
+    def sides(plan: Plan) -> Sides:
+        assert isinstance(plan, MergePlan)
+        base = plan.bases[0] if len(plan.bases) == 1 else None
+        began = "what both started from" if base else "what both started from, put together"
+        return Sides(Side(began, base), Side(branch, plan.ours.id), Side(source, plan.theirs.id))
+
+    act = Act(
+        branch=branch,
+        run=run,
+        sides=sides,
+        commit=repository.resolve(source),
+        doing="To be merged",
+        name="theirs",
+        question="",
+        nothing=f"nothing to merge: {branch} has all of {source} already",
+    )
+    carry_out(session, repository, act, wishes)

@@ -1,0 +1,176 @@
+"""The part of `Repository` that writes files for others and reads theirs."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping
+from os import PathLike, fspath
+
+from mnemosyne import bundles, jsonl
+from mnemosyne.blocks import Blocks
+from mnemosyne.bundles import Bundle
+from mnemosyne.errors import NotFoundError
+from mnemosyne.model import Commit
+from mnemosyne.objects import Id
+from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
+from mnemosyne.snapshot import Snapshot
+from mnemosyne.transaction import Transaction, Writer
+
+__all__ = ["ExchangeMethods"]
+
+Progress = Callable[[int], object]
+
+
+class ExchangeMethods(ABC):
+    """What a repository can export and import.
+
+    Attributes:
+        blocks: the objects, for code that works below the level of records.
+    """
+
+    blocks: Blocks
+    _writer: Writer
+
+    @abstractmethod
+    def at(self, revision: str = DEFAULT_BRANCH) -> Snapshot:
+        """The memory as it stood at a revision."""
+
+    @abstractmethod
+    def transact(
+        self,
+        fn: Callable[[Transaction], object],
+        branch: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+    ) -> Commit:
+        """Run a function in a transaction, again on the new head until it lands."""
+
+    def export_car(
+        self,
+        path: str | PathLike[str],
+        *,
+        branches: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Bundle:
+        """Write branches and tags with their whole history to a new CAR file.
+
+        Args:
+            path: where to write.
+            branches: the branches to take; if neither these nor tags are given, all of both.
+            tags: the tags to take.
+            progress: called now and then with how many objects have been written.
+
+        Raises:
+            NotFoundError: there is no such branch or tag.
+            ValidationError: nothing is to be taken.
+            AlreadyExistsError: something is at that path.
+            EngineError: it cannot be written.
+        """
+        return bundles.export_car(self.blocks, fspath(path), self._chosen(branches, tags), progress)
+
+    def import_car(
+        self, path: str | PathLike[str], *, prefix: str = "", progress: Progress | None = None
+    ) -> Bundle:
+        """Read the branches and tags of a CAR file that `export_car` wrote; ids stay the same.
+
+        Everything in it is checked first; then all of it is imported, or nothing. A branch or tag
+        that is not there is made. A branch that is there moves on if it only lags behind.
+
+        Args:
+            path: the file.
+            prefix: what to put before the names of branches and tags, such as `theirs/`.
+            progress: called now and then with how many objects have been checked.
+
+        Raises:
+            NotFoundError: there is no such file.
+            ValidationError: it is no bundle, or the prefix does not fit in a name.
+            CorruptObjectError: it is damaged or incomplete.
+            ConflictError: a branch or tag names a commit that the bundle's does not follow.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the file cannot be read, or the store failed.
+        """
+        return bundles.import_car(
+            self.blocks,
+            fspath(path),
+            prefix=prefix,
+            who=self._writer.author,
+            when=self._writer.clock(),
+            progress=progress,
+        )
+
+    def export_jsonl(
+        self,
+        path: str | PathLike[str],
+        revision: str = DEFAULT_BRANCH,
+        *,
+        prefix: str = "",
+        progress: Progress | None = None,
+    ) -> int:
+        """Write the records of one revision to a new file, one JSON object a line.
+
+        Args:
+            path: where to write.
+            revision: the revision.
+            prefix: only keys that start with this.
+            progress: called now and then with how many records have been written.
+
+        Returns:
+            How many records were written.
+
+        Raises:
+            NotFoundError: the revision names nothing.
+            InvalidRevisionError: the revision is none.
+            AlreadyExistsError: something is at that path.
+            EngineError: it cannot be written.
+        """
+        return jsonl.export_jsonl(fspath(path), self.at(revision).scan(prefix), progress)
+
+    def import_jsonl(
+        self,
+        path: str | PathLike[str],
+        branch: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+    ) -> Commit:
+        """Put the records of a file that `export_jsonl` wrote into a branch, in one commit.
+
+        Records under other keys stay. The values are as they were; ids and history are new.
+
+        Args:
+            path: the file.
+            branch: the branch.
+            author: who imports; the repository's author if not given.
+            message: why.
+
+        Returns:
+            The commit, or the head if the branch holds all those values already.
+
+        Raises:
+            NotFoundError: there is no such file or branch.
+            ValidationError: a line is no record; file and line are named.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the file cannot be read, or the store failed.
+        """
+        name = fspath(path)
+        lines = jsonl.read_jsonl(name)
+        return self.transact(
+            lambda transaction: jsonl.put_lines(transaction, lines, name),
+            branch,
+            author=author,
+            message=message or f"import {name}",
+        )
+
+    def _chosen(
+        self, branches: Collection[str] | None, tags: Collection[str] | None
+    ) -> dict[str, Id]:
+        engine = self.blocks.engine
+        if branches is None and tags is None:
+            return {**engine.refs(BRANCH), **engine.refs(TAG)}
+        names = [*map(branch_ref, branches or ()), *map(tag_ref, tags or ())]
+        refs = engine.refs()
+        for name in names:
+            if name not in refs:
+                raise NotFoundError(f"there is no {name.replace('/', ' ', 1)} in {engine.url}")
+        return {name: refs[name] for name in names}
