@@ -127,6 +127,7 @@ class Run:
         """Run only what asks and acts on history."""
         started = datetime.now(UTC)
         isolation.prepare_environment(self.directory / "home")
+        self._probe_disk()
         self._history_actions()
         return self._results(started)
 

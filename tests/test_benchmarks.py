@@ -124,3 +124,57 @@ def test_the_table_of_the_readme_is_that_of_the_results():
     results = Path(__file__).parents[1] / "docs" / "benchmarks" / "results.json"
     (found,) = TABLE.finditer(README.read_text())
     assert found[0] == found[1] + summary(json.loads(results.read_text())) + "\n" + found[2]
+
+
+def test_a_part_that_is_measured_alone_replaces_only_itself():
+    from benchmarks.run import merged
+
+    def results(*measurements: tuple[str, float], **more: object) -> dict[str, object]:
+        entries = [
+            {"measure": name, "backend": "mnemosyne", "records": 10_000, "samples": [value]}
+            for name, value in measurements
+        ]
+        return {"measurements": entries, "errors": [], "scale": {}, **more}
+
+    before = results(("search", 1.0), ("merge_by_records", 2.0), started="monday", seconds=5)
+    part = results(("merge_by_records", 3.0), started="tuesday", seconds=1)
+    both = merged(before, part)
+    found = {entry["measure"]: entry["samples"] for entry in both["measurements"]}
+    assert found == {"search": [1.0], "merge_by_records": [3.0]}
+    assert (both["started"], both["history_started"], both["seconds"]) == ("monday", "tuesday", 5)
+    assert before["measurements"][1]["samples"] == [2.0]
+
+
+def test_the_questions_to_history_are_measured_and_shown():
+    from benchmarks.report import history_section
+    from benchmarks.results import Results
+
+    def entry(measure: str, size: int, *samples: float) -> dict[str, object]:
+        fixed = {"backend": "mnemosyne", "vectors": "normal"}
+        return {"measure": measure, "records": size, "samples": samples, **fixed}
+
+    measurements = [
+        entry("bisect_by_commits", 100, 0.001),
+        entry("bisect_by_commits", 1_000, 0.021),
+        entry("blame_newest_by_commits", 10_000, 0.001, 0.001),
+        entry("merge_by_records", 1_000, 0.001),
+    ]
+    (text,) = history_section(Results({"measurements": measurements}))
+    assert "| bisect over 1,000 commits | 21.0 ms | 21.0 ms | ≤ 20 ms | **no** | 276 ms" in text
+    assert "| blame, newest value, at 10,000 commits | 1.00 ms | 1.00 ms | ≤ 2 ms | yes |" in text
+    assert (
+        "| merge of 100 + 100 changes, at 1,000 records | 1.00 ms | 1.00 ms | ≤ 10 ms | – |" in text
+    )
+    assert history_section(Results({"measurements": []})) == []
+
+
+def test_every_question_to_history_is_answered(tmp_path):
+    from benchmarks import history_actions
+
+    (tmp_path / "a").mkdir()
+    found = history_actions.by_commits(tmp_path / "a", 30, 50, 2)
+    found |= history_actions.by_records(tmp_path, 400, 30, 2)
+    names = ("blame_newest", "blame_oldest", "blame_field", "history", "bisect")
+    expected = {f"{name}_by_{by}" for name in names for by in ("commits", "records")}
+    assert found.keys() == expected | {"merge_by_records"}
+    assert all(len(samples) == 2 and min(samples) > 0 for samples in found.values())

@@ -1,5 +1,7 @@
 """Acting on history: revert, cherry-pick, restore, undo."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 import mnemosyne
@@ -212,3 +214,11 @@ def test_undo_of_what_is_as_before_is_no_conflict(repo: Repository):
         tx.put("a", 2)
     head = repo.delete("a")
     assert repo.undo(run="r").id == head.id
+
+
+def test_reverts_by_many_threads_all_land(repo: Repository):
+    commits = [repo.put(f"k{number}", number) for number in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        done = list(pool.map(lambda commit: repo.revert(commit.id), commits))
+    assert contents(repo) == {}
+    assert len({commit.id for commit in done}) == 6

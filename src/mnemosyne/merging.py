@@ -23,7 +23,7 @@ from mnemosyne.tree import EMPTY_ROOT
 __all__ = ["RESOLVED", "Wishes", "apply", "edits", "merge", "plan"]
 
 DEEPEST = 250
-"""How many times crossed histories may have crossed before; what differs further back is unknown."""
+"""How often histories may have crossed before; what differs further back is unknown."""
 
 UNKNOWN = Missing.UNKNOWN
 
@@ -66,9 +66,11 @@ def merge(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> Commit
     def attempt(transaction: Transaction) -> None:
         prepared = _prepare(writer.blocks, transaction.base, theirs, wishes)
         conflicts[:] = prepared.settled.conflicts
-        if wishes.fast_forward and [base.id for base in prepared.bases] == [transaction.base.id]:
+        if conflicts or theirs in prepared.bases:
+            return
+        if wishes.fast_forward and transaction.base in prepared.bases:
             _fast_forward(writer, transaction, theirs)
-        elif not conflicts and theirs not in prepared.bases:
+        else:
             transaction.merges = theirs
             apply(transaction, prepared.settled)
 

@@ -347,6 +347,21 @@ class Repository(HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods):
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         fast_forward: bool = ...,
+        dry_run: Literal[True],
+    ) -> MergePlan: ...
+
+    @overload
+    def merge(
+        self,
+        source: str,
+        into: str = ...,
+        *,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        fast_forward: bool = ...,
         dry_run: bool,
     ) -> Commit | MergePlan: ...
 
@@ -379,7 +394,8 @@ class Repository(HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods):
             resolutions: how to settle the conflict of each key: `ours` (as on the branch),
                 `theirs`, `base` (as both started), `delete`, or `mnemosyne.value(...)`.
             strategy: how to settle all other conflicts: one of the words, or a function that is
-                given the conflict and returns a resolution, or None to leave it.
+                given the conflict and returns a resolution, or None to leave it. It is asked again
+                if the branch moves meanwhile.
             fast_forward: if the branch has nothing of its own, move it to the revision and write
                 no commit.
             dry_run: write nothing and say what would happen.

@@ -12,6 +12,7 @@ from mnemosyne.engine.base import (
     Exclusive,
     HasHistoryIndex,
     HasReflog,
+    ReadsAhead,
     RefUpdate,
     Snapshots,
 )
@@ -41,14 +42,22 @@ class Plain:
         pass
 
 
-CAPABILITIES = [Exclusive, HasReflog, HasHistoryIndex, Enumerates, Deletes, Snapshots]
+CAPABILITIES = [
+    Exclusive,
+    HasReflog,
+    HasHistoryIndex,
+    Enumerates,
+    Deletes,
+    Snapshots,
+    ReadsAhead,
+]
 
 
 @pytest.mark.parametrize("wrap", [FaultyEngine, lambda engine: SlowEngine(engine, 0)])
 def test_a_wrapper_has_the_capabilities_of_what_it_wraps(tmp_path, wrap):
     stores = [open_engine("memory://"), open_engine(tmp_path / "x", create=True), Plain()]
     had = [[isinstance(wrap(store), can) for can in CAPABILITIES] for store in stores]
-    assert had == [[True] * 5 + [False], [True] * 6, [False] * 6]
+    assert had == [[True] * 5 + [False] * 2, [True] * 7, [False] * 7]
 
 
 def test_a_fault_before_means_that_nothing_happened():

@@ -54,23 +54,21 @@ def paging(*, wanted: bool = True) -> Generator[None]:
     sys.stdout = pages
     try:
         yield
-    except BrokenPipeError:
-        if not pages.left:
-            raise
+    except _LeftError:
+        return
     finally:
         sys.stdout = terminal
         pages.finish()
 
 
-class _Pages(io.TextIOBase):
-    """Keeps text until it is longer than a screen, and then hands it to a pager.
+class _LeftError(Exception):
+    """The person has left the pager."""
 
-    Attributes:
-        left: whether the person has left the pager.
-    """
+
+class _Pages(io.TextIOBase):
+    """Keeps text until it is longer than a screen, and then hands it to a pager."""
 
     def __init__(self, terminal: TextIO, command: list[str], height: int) -> None:
-        self.left = False
         self._terminal = terminal
         self._command = command
         self._room = height
@@ -118,8 +116,7 @@ class _Pages(io.TextIOBase):
         try:
             self._pager.stdin.write(text)
         except BrokenPipeError:
-            self.left = True
-            raise
+            raise _LeftError from None
 
 
 def _wait(pager: "Popen[str]") -> None:

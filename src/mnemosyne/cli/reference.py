@@ -27,9 +27,9 @@ _SETTINGS = """\
 ## Output
 
 On a terminal, `mnem` colours what it prints and cuts long texts in tables to the width. Into a
-pipe or a file it prints plain text and cuts nothing. What is longer than the screen, `log`, `show`,
-`diff` and `reflog` show in a pager, unless `--no-pager` is given. Control characters in stored
-texts are shown escaped, such as `\\u001b`.
+pipe or a file it prints plain text and cuts nothing. What is longer than the screen goes through a
+pager, for `log`, `show`, `diff`, `blame` and `reflog`, unless `--no-pager` is given. Control
+characters in stored texts are shown escaped, such as `\\u001b`.
 
 With `--json`, a verb prints one JSON object; one that lists things prints one a line. A verb that
 commits prints the commit, or `null` if it changed nothing. Times are UTC milliseconds.

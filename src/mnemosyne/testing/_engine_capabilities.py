@@ -14,6 +14,7 @@ from mnemosyne.engine.base import (
     HasHistoryIndex,
     HasReflog,
     IndexEntry,
+    ReadsAhead,
     RefUpdate,
     Snapshots,
 )
@@ -102,6 +103,22 @@ class _HistoryIndex(EngineHooks):
             assert not index.indexed(blob(4)[0])
             index.add_to_index(reversed(entries))
 
+    def test_commits_are_found_by_a_range_of_keys(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        one, two, three = (blob(number)[0] for number in (1, 2, 3))
+        index.add_to_index(
+            [
+                IndexEntry(one, "t1", ["a", "a/b", "a%"]),
+                IndexEntry(two, "t2", ["a/é", "b"]),
+                IndexEntry(three, "t3", ["a/b", "a/c", "\U0010ffff"]),
+            ]
+        )
+        assert index.commits_of_keys("a/", "a0") == [three, two, one]
+        assert index.commits_of_keys("a/c", "a0") == [three, two]
+        assert index.commits_of_keys("a/b", "a/c") == [three, one]
+        assert index.commits_of_keys("b", None) == [three, two]
+        assert index.commits_of_keys("c", "d") == []
+
     def test_an_indexed_commit_stays_as_it_is(self, engine: Engine) -> None:
         index = require(engine, HasHistoryIndex)
         commit = blob(1)[0]
@@ -133,6 +150,17 @@ class _HistoryIndex(EngineHooks):
         assert not index.indexed(two)
         engine.write({}, RefUpdate("s", None, one, index=IndexEntry(one, "t1", ["k"])))
         assert index.commits_of_key("k") == [one]
+
+
+class _ReadsAhead(EngineHooks):
+    def test_reading_ahead_gives_the_commit_and_older_ones(self, engine: Engine) -> None:
+        ahead, index = require(engine, ReadsAhead), require(engine, HasHistoryIndex)
+        commits = [blob(number) for number in range(6)]
+        engine.write(dict(commits))
+        index.add_to_index(IndexEntry(block, "t", []) for block, _ in commits[:5])
+        assert ahead.read_ahead(commits[3][0], 2) == dict(commits[2:4])
+        assert ahead.read_ahead(commits[3][0], 100) == dict(commits[:4])
+        assert ahead.read_ahead(commits[5][0], 100) == {}
 
 
 class _Exclusive(EngineHooks):
@@ -361,5 +389,5 @@ class _Copies(EngineHooks):
         assert path.read_bytes() == b"precious"
 
 
-class CapabilityContract(_Reflog, _HistoryIndex, _Exclusive, _Deletes, _Copies):
+class CapabilityContract(_Reflog, _HistoryIndex, _ReadsAhead, _Exclusive, _Deletes, _Copies):
     """What the capabilities of an engine promise."""
