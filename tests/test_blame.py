@@ -63,6 +63,19 @@ def test_history_goes_through_reverts_and_undone_moves(repo: Repository):
     assert told(repo, "new")[-1] == ("first", 1)
 
 
+def test_a_key_that_a_merge_left_out(repo: Repository):
+    repo.put("a", 1)
+    repo.create_branch("side")
+    with repo.transaction("side", message="move") as tx:
+        tx.move("a", "b")
+    repo.delete("a", message="delete")
+    merge = repo.merge("side", strategy="ours")
+    repo.put("c", 1)
+    assert "b" not in repo.at()
+    assert (repo.blame("b").record, repo.blame("b").commit.id) == (None, merge.id)
+    assert repo.blame("a").commit.message in ("move", "delete")
+
+
 def test_the_commit_that_last_changed_a_field(repo: Repository):
     repo.put("a", {"plan": {"tier": 1, "seats": 1}}, message="first", embedding=[1, 0])
     repo.put("a", {"plan": {"tier": 2, "seats": 1}}, message="tier", embedding=[1, 0])

@@ -7,9 +7,10 @@ from mnemosyne.blocks import Blocks
 from mnemosyne.errors import NotFoundError
 from mnemosyne.fields import value_at
 from mnemosyne.fieldwise import Missing, same_json
+from mnemosyne.graph import ancestors
 from mnemosyne.history_index import Writers, changing
 from mnemosyne.model import Blame, Commit, Record
-from mnemosyne.objects import parse_id
+from mnemosyne.objects import Id, parse_id
 
 __all__ = ["blame", "blame_field", "blame_prefix"]
 
@@ -88,11 +89,19 @@ def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
 
 
 def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
-    """The newest commit that left under a key what stands there at a commit, or nothing."""
-    held = tree.get(blocks.node, parse_id(at.root), key)
+    """The newest commit that left under a key what stands there at a commit, or nothing.
+
+    Where nothing does and no commit deleted it, a merge left out what the other side had.
+    """
+    held, found = _held(blocks, key, at), False
     for commit in changing(blocks, key, at):
-        if tree.get(blocks.node, parse_id(commit.root), key) == held:
+        found = True
+        if _held(blocks, key, commit) == held:
             return Blame(key, _record(blocks, key, at), commit)
+    for commit in ancestors(blocks.walk(), [at.id]) if found else ():
+        parents = map(blocks.commit, commit.parents)
+        if any(_held(blocks, key, parent) for parent in parents):
+            return Blame(key, None, commit)
     raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
 
 
@@ -108,6 +117,10 @@ def _versions_before(blocks: Blocks, record: Record, commit: Commit) -> list[tup
     return found
 
 
+def _held(blocks: Blocks, key: str, at: Commit) -> Id | None:
+    return tree.get(blocks.node, parse_id(at.root), key)
+
+
 def _record(blocks: Blocks, key: str, at: Commit) -> Record | None:
-    block = tree.get(blocks.node, parse_id(at.root), key)
+    block = _held(blocks, key, at)
     return None if block is None else blocks.record(key, block)

@@ -7,14 +7,15 @@ changes touch nothing that it read or wrote, it lands on the new head; otherwise
 import os
 import random
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 
 from mnemosyne import tree
-from mnemosyne.blocks import Blocks, as_record
+from mnemosyne.blocks import Blocks
+from mnemosyne.buffer import Buffer
 from mnemosyne.engine.base import Engine, Exclusive, IndexEntry, RefUpdate
 from mnemosyne.errors import (
     AlreadyExistsError,
@@ -27,21 +28,14 @@ from mnemosyne.errors import (
 )
 from mnemosyne.graph import is_ancestor
 from mnemosyne.merge import Draft, Held
-from mnemosyne.model import JSON, Commit, Conflict, ConflictKind, Provenance, Record, Vectors
+from mnemosyne.model import JSON, Commit, Provenance, Record, Vectors
 from mnemosyne.objects import (
     Id,
-    StoredRecord,
-    decode_record,
-    decode_vector,
     encode_commit,
-    encode_record,
-    encode_vector,
-    new_salt,
     object_id,
     parse_id,
     text_id,
     vector_floats,
-    vector_id,
     vector_of_floats,
 )
 from mnemosyne.refs import branch_head, branch_ref, write_upon
@@ -84,13 +78,6 @@ class Writer:
     author: str
     clock: Callable[[], int]
     embed: Embed | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Pending:
-    record: Id | None
-    blocks: Mapping[Id, bytes] = field(default_factory=dict[Id, bytes])
-    borrowed: tuple[Id, ...] = ()
 
 
 class Transaction:
@@ -142,10 +129,7 @@ class Transaction:
         self.result: Commit | None = None
         self._writer = writer
         self._blocks = writer.blocks
-        self._root = parse_id(self.base.root)
-        self._pending: dict[str, _Pending] = {}
-        self._read_keys: set[str] = set()
-        self._read_prefixes: set[str] = set()
+        self._buffer = Buffer(writer.blocks, parse_id(self.base.root), self.id)
 
     def __enter__(self) -> Self:
         return self
@@ -196,7 +180,7 @@ class Transaction:
             )
             for name, value in named.items()
         }
-        self._write(
+        self._buffer.write(
             Record(
                 key,
                 check_content(content, f"content of {key!r}"),
@@ -214,9 +198,9 @@ class Transaction:
         Raises:
             NotFoundError: there is none.
         """
-        if self._lookup(key) is None:
+        if self._buffer.lookup(key) is None:
             raise NotFoundError(f"there is no record {key!r} on branch {self.branch!r} to delete")
-        self._pending[key] = _Pending(None)
+        self._buffer.put_back(key, None)
 
     def move(self, old: str, new: str) -> None:
         """Move a record to another key; history, blame and merge follow it.
@@ -234,7 +218,7 @@ class Transaction:
             )
         floats = {name: vector.tobytes() for name, vector in record.vectors.items()}
         origin = record.moved_from if record.transaction == self.id else None
-        self._write(
+        self._buffer.write(
             replace(
                 record,
                 key=new,
@@ -243,7 +227,7 @@ class Transaction:
                 moved_from=origin or old,
             )
         )
-        self._pending[old] = _Pending(None)
+        self._buffer.put_back(old, None)
 
     def restore(self, key: str, record: Id | None) -> None:
         """Put back a record version that the repository holds, as it was written then.
@@ -252,7 +236,7 @@ class Transaction:
             key: the key that it stood under.
             record: id of the record's block; None for no record.
         """
-        self._pending[key] = _Pending(record)
+        self._buffer.put_back(key, record)
 
     def apply(self, changes: Mapping[str, Held]) -> None:
         """Take over what a merge came to.
@@ -263,15 +247,15 @@ class Transaction:
         """
         for key, held in changes.items():
             if isinstance(held, Draft):
-                self._pending[key] = self._drafted(held)
+                self._buffer.write_merged(key, held)
             else:
                 self.restore(key, held)
 
     def get(self, key: str, default: Any = None) -> Any:
         """The record under a key as this transaction sees it, else the default."""
-        self._read_keys.add(key)
-        block = self._lookup(key)
-        return default if block is None else self._record(key, block)
+        self._buffer.read_keys.add(key)
+        block = self._buffer.lookup(key)
+        return default if block is None else self._buffer.record(key, block)
 
     def __getitem__(self, key: str) -> Record:
         record = self.get(key)
@@ -280,25 +264,25 @@ class Transaction:
         return record
 
     def __contains__(self, key: str) -> bool:
-        self._read_keys.add(key)
-        return self._lookup(key) is not None
+        self._buffer.read_keys.add(key)
+        return self._buffer.lookup(key) is not None
 
     def scan(self, prefix: str = "") -> Iterator[Record]:
         """The records whose keys start with a prefix as this transaction sees them, by key."""
-        self._read_prefixes.add(prefix)
-        yield from (self._record(key, block) for key, block in self._entries(prefix))
+        self._buffer.read_prefixes.add(prefix)
+        yield from (self._buffer.record(key, block) for key, block in self._buffer.entries(prefix))
 
     def watch(self, prefix: str = "") -> None:
         """Make the commit depend on every record below a prefix, as if it had been scanned.
 
         For what was concluded from a snapshot or a view of `base`.
         """
-        self._read_prefixes.add(prefix)
+        self._buffer.read_prefixes.add(prefix)
 
     def keys(self, prefix: str = "") -> Iterator[str]:
         """The keys that start with a prefix as this transaction sees them, in order."""
-        self._read_prefixes.add(prefix)
-        yield from (key for key, _ in self._entries(prefix))
+        self._buffer.read_prefixes.add(prefix)
+        yield from (key for key, _ in self._buffer.entries(prefix))
 
     def commit(self) -> Commit:
         """Make the commit, or return the head if nothing changes.
@@ -319,14 +303,10 @@ class Transaction:
 
     def _attempt(self) -> Commit:
         head = branch_head(self._blocks, self.branch)
-        if (self._pending or self.merges) and head.id != self.base.id:
+        if (self._buffer.pending or self.merges) and head.id != self.base.id:
             self._check_against(head)
         node, root = self._blocks.node, parse_id(head.root)
-        changes = {
-            key: pending.record
-            for key, pending in self._pending.items()
-            if tree.get(node, root, key) != pending.record
-        }
+        changes = self._buffer.changes(root)
         if not changes and not self.merges:
             return head
         parents = [head] if self.merges is None else [head, self.merges]
@@ -352,10 +332,7 @@ class Transaction:
     ) -> Commit:
         block = encode_commit(unnamed)
         new = object_id(block)
-        pending = [self._pending[key] for key in keys]
-        objects = self._put_back(pending)
-        for each in pending:
-            objects.update(each.blocks)
+        objects = self._buffer.objects(keys, put_back=self.merges is None)
         objects.update(edit.blocks)
         objects[new] = block
         update = RefUpdate(
@@ -380,27 +357,12 @@ class Transaction:
         self._blocks.remember_nodes(edit.nodes)
         return self._blocks.commit(text_id(new))
 
-    def _put_back(self, pending: Iterable[_Pending]) -> dict[Id, bytes]:
-        """The records that come from the past, and their vectors: to write again, since what no
-        ref reaches may be collected as garbage at any moment until this commit does.
-
-        What a merge brings is reached through the commit that it merges.
-        """
-        past = [each.record for each in pending if each.record and each.record not in each.blocks]
-        vectors = [vector for each in pending for vector in each.borrowed]
-        if self.merges or not (past or vectors):
-            return {}
-        records = self._blocks.read(past)
-        for block, data in records.items():
-            vectors += decode_record(block, data).vectors.values()
-        return {**records, **self._blocks.read(vectors)}
-
     def _new_everywhere(self, keys: Collection[str]) -> Collection[str]:
         """Of the keys that differ from the head, those that differ from what is merged too."""
         if self.merges is None:
             return keys
         node, root = self._blocks.node, parse_id(self.merges.root)
-        return [key for key in keys if tree.get(node, root, key) != self._pending[key].record]
+        return [key for key in keys if tree.get(node, root, key) != self._buffer.lookup(key)]
 
     def _landed(self, commit: str) -> bool:
         """Whether a write whose answer was lost has made the commit part of the branch."""
@@ -420,14 +382,7 @@ class Transaction:
                 f"branch {self.branch!r} was deleted and made again at {head.id}, which does not "
                 f"follow {self.base.id}, where this transaction began; begin again"
             )
-        prefixes = tuple(self._read_prefixes)
-        conflicts: list[Conflict] = []
-        for key, before, after in tree.diff(self._blocks.node, self._root, parse_id(head.root)):
-            written = self._pending.get(key)
-            ours = before if written is None else written.record
-            read = key in self._read_keys or (prefixes and key.startswith(prefixes))
-            if read or (written is not None and not self._agree(key, ours, after)):
-                conflicts.append(self._conflict(key, before, ours, after))
+        conflicts = self._buffer.clashes(parse_id(head.root))
         if conflicts:
             keys = ", ".join(repr(conflict.key) for conflict in conflicts[:5])
             raise ConflictError(
@@ -436,101 +391,6 @@ class Transaction:
                 "begin again on the new head, or use `transact`",
                 conflicts,
             )
-
-    def _agree(self, key: str, ours: Id | None, theirs: Id | None) -> bool:
-        if ours is None or theirs is None:
-            return ours is theirs
-        return self._record(key, ours).same_value(self._record(key, theirs))
-
-    def _conflict(self, key: str, base: Id | None, ours: Id | None, theirs: Id | None) -> Conflict:
-        kind: ConflictKind = "edit/edit"
-        if base is None and ours is not None:
-            kind = "add/add"
-        elif ours is None and base is not None:
-            kind = "delete/edit"
-        elif theirs is None:
-            kind = "edit/delete"
-        return Conflict(
-            key, kind, self._found(key, base), self._found(key, ours), self._found(key, theirs)
-        )
-
-    def _found(self, key: str, block: Id | None) -> Record | None:
-        return None if block is None else self._record(key, block)
-
-    def _write(self, draft: Record) -> None:
-        """Buffer a record whose vectors are still plain floats."""
-        key, pending = draft.key, self._pending.get(draft.key)
-        present = self._lookup(key)
-        old = None if present is None else self._record(key, present)
-        if old is not None and draft.same_value(old):
-            self._pending.setdefault(key, _Pending(present))
-            return
-        if old is not None and old.transaction == self.id:
-            draft = replace(draft, moved_from=old.moved_from)
-        vectors: dict[str, Id] = {}
-        blocks: dict[Id, bytes] = {}
-        for name, floats in draft.vectors.ids.items():
-            if old and name in old.vectors and old.vectors[name].tobytes() == floats:
-                block = old.vectors.ids[name]
-                if pending and block in pending.blocks:
-                    blocks[block] = pending.blocks[block]
-            else:
-                data = encode_vector(floats, new_salt())
-                block = vector_id(data)
-                blocks[block] = data
-            vectors[name] = block
-        stored = StoredRecord(
-            draft.content,
-            self.id,
-            vectors,
-            draft.embedder,
-            draft.provenance,
-            draft.event_time,
-            draft.moved_from,
-        )
-        data = encode_record(stored, new_salt())
-        record = object_id(data)
-        blocks[record] = data
-        self._pending[key] = _Pending(record, blocks)
-
-    def _drafted(self, draft: Draft) -> _Pending:
-        record, blocks = replace(draft.record, transaction=self.id), dict[Id, bytes]()
-        if draft.copy_vectors:
-            vectors: dict[str, Id] = {}
-            for name, block in record.vectors.items():
-                data = encode_vector(self._blocks.vector(block).tobytes(), new_salt())
-                vectors[name] = vector_id(data)
-                blocks[vectors[name]] = data
-            record = replace(record, vectors=vectors)
-        data = encode_record(record, new_salt())
-        blocks[object_id(data)] = data
-        borrowed = () if draft.copy_vectors else tuple(record.vectors.values())
-        return _Pending(object_id(data), blocks, borrowed)
-
-    def _lookup(self, key: str) -> Id | None:
-        pending = self._pending.get(key)
-        return pending.record if pending else tree.get(self._blocks.node, self._root, key)
-
-    def _entries(self, prefix: str) -> list[tuple[str, Id]]:
-        entries = dict(tree.scan(self._blocks.node, self._root, prefix))
-        for key, pending in self._pending.items():
-            if pending.record is None:
-                entries.pop(key, None)
-            elif key.startswith(prefix):
-                entries[key] = pending.record
-        return sorted(entries.items())
-
-    def _record(self, key: str, block: Id) -> Record:
-        pending = self._pending.get(key)
-        if pending is None or block not in pending.blocks:
-            return self._blocks.record(key, block)
-        mine = pending.blocks
-
-        def load(vector: Id) -> "Vector":
-            data = mine.get(vector)
-            return self._blocks.vector(vector) if data is None else decode_vector(vector, data)
-
-        return as_record(key, decode_record(block, mine[block]), load)
 
     def _floats(self, value: VectorLike, where: str) -> bytes:
         if isinstance(value, str):

@@ -226,7 +226,7 @@ def after(prefix: str) -> str | None:
 
 def _within(node: Node, low: str, high: str | None) -> range:
     """Indexes of the entries that hold keys of low <= key < high."""
-    first = bisect_left(node.keys, low)
+    first = bisect_left(node.keys, low) if low else 0
     if high is None:
         return range(first, len(node.keys))
     end = bisect_left(node.keys, high, first)

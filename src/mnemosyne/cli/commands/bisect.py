@@ -50,7 +50,7 @@ Predicate = Callable[[Snapshot], Verdict]
     help="With the fault; the branch if not given.",
     shell_complete=completion.revisions,
 )
-@click.argument("test", nargs=-1, type=click.UNPROCESSED, metavar="[-- CMD...]")
+@click.argument("test", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
 @pass_session
 def command(
     session: Session,

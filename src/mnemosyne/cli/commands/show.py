@@ -48,7 +48,11 @@ def _show_commit(output: Output, repository: Repository, commit: Commit) -> None
             *(("parent", Styled(parent, "id")) for parent in commit.parents),
             ("author", commit.author),
             ("time", describe.moment(commit.time)),
-            *((name.lower(), value) for name, value in commit.trailers.items() if name != RESOLVED or not resolved),
+            *(
+                (name.lower(), value)
+                for name, value in commit.trailers.items()
+                if name != RESOLVED or not resolved
+            ),
         ]
     )
     for line in commit.message.splitlines():

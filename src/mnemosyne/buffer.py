@@ -1,0 +1,211 @@
+"""What a transaction has read and written, over the tree that it started from."""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from mnemosyne import tree
+from mnemosyne.blocks import Blocks, as_record
+from mnemosyne.merge import Draft
+from mnemosyne.model import Conflict, ConflictKind, Record
+from mnemosyne.objects import (
+    Id,
+    StoredRecord,
+    decode_record,
+    decode_vector,
+    encode_record,
+    encode_vector,
+    new_salt,
+    object_id,
+    vector_id,
+)
+
+if TYPE_CHECKING:
+    from mnemosyne.model import Vector
+
+__all__ = ["Buffer"]
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """What a key will hold: a record's id, None for no record, and the blocks that are new.
+
+    `borrowed` are vectors that other records hold already.
+    """
+
+    record: Id | None
+    blocks: Mapping[Id, bytes] = field(default_factory=dict[Id, bytes])
+    borrowed: tuple[Id, ...] = ()
+
+
+class Buffer:
+    """Writes that are not committed, and the reads that they rest on.
+
+    Args:
+        blocks: the objects.
+        root: the tree that the transaction started from.
+        transaction: id of the transaction, which its records carry.
+
+    Attributes:
+        pending: what will stand under each key that was written.
+        read_keys: the keys that were read.
+        read_prefixes: the prefixes that were read.
+    """
+
+    def __init__(self, blocks: Blocks, root: Id, transaction: str) -> None:
+        self.pending: dict[str, Pending] = {}
+        self.read_keys: set[str] = set()
+        self.read_prefixes: set[str] = set()
+        self._blocks = blocks
+        self._root = root
+        self._transaction = transaction
+
+    def put_back(self, key: str, record: Id | None) -> None:
+        """Let a key hold a record that the repository holds; None for no record."""
+        self.pending[key] = Pending(record)
+
+    def changes(self, root: Id) -> dict[str, Id | None]:
+        """The writes that make a difference to a tree."""
+        node = self._blocks.node
+        return {
+            key: pending.record
+            for key, pending in self.pending.items()
+            if tree.get(node, root, key) != pending.record
+        }
+
+    def objects(self, keys: Collection[str], *, put_back: bool) -> dict[Id, bytes]:
+        """The blocks that the writes of some keys need.
+
+        Args:
+            keys: the keys.
+            put_back: whether to give the blocks of records from the past again.
+        """
+        pending = [self.pending[key] for key in keys]
+        objects = self._past(pending) if put_back else {}
+        for each in pending:
+            objects.update(each.blocks)
+        return objects
+
+    def clashes(self, head: Id) -> list[Conflict]:
+        """Where the tree that the branch has now differs in what was read or written here."""
+        prefixes = tuple(self.read_prefixes)
+        conflicts: list[Conflict] = []
+        for key, before, after in tree.diff(self._blocks.node, self._root, head):
+            written = self.pending.get(key)
+            ours = before if written is None else written.record
+            read = key in self.read_keys or (prefixes and key.startswith(prefixes))
+            if read or (written is not None and not self._agree(key, ours, after)):
+                conflicts.append(self._conflict(key, before, ours, after))
+        return conflicts
+
+    def write(self, draft: Record) -> None:
+        """Buffer a record whose vectors are still plain floats."""
+        key, pending = draft.key, self.pending.get(draft.key)
+        present = self.lookup(key)
+        old = None if present is None else self.record(key, present)
+        if old is not None and draft.same_value(old):
+            self.pending.setdefault(key, Pending(present))
+            return
+        if old is not None and old.transaction == self._transaction:
+            draft = replace(draft, moved_from=old.moved_from)
+        vectors: dict[str, Id] = {}
+        blocks: dict[Id, bytes] = {}
+        for name, floats in draft.vectors.ids.items():
+            if old and name in old.vectors and old.vectors[name].tobytes() == floats:
+                block = old.vectors.ids[name]
+                if pending and block in pending.blocks:
+                    blocks[block] = pending.blocks[block]
+            else:
+                data = encode_vector(floats, new_salt())
+                block = vector_id(data)
+                blocks[block] = data
+            vectors[name] = block
+        stored = StoredRecord(
+            draft.content,
+            self._transaction,
+            vectors,
+            draft.embedder,
+            draft.provenance,
+            draft.event_time,
+            draft.moved_from,
+        )
+        data = encode_record(stored, new_salt())
+        record = object_id(data)
+        blocks[record] = data
+        self.pending[key] = Pending(record, blocks)
+
+    def write_merged(self, key: str, draft: Draft) -> None:
+        """Buffer a record that a merge has put together."""
+        record, blocks = replace(draft.record, transaction=self._transaction), dict[Id, bytes]()
+        if draft.copy_vectors:
+            vectors: dict[str, Id] = {}
+            for name, block in record.vectors.items():
+                data = encode_vector(self._blocks.vector(block).tobytes(), new_salt())
+                vectors[name] = vector_id(data)
+                blocks[vectors[name]] = data
+            record = replace(record, vectors=vectors)
+        data = encode_record(record, new_salt())
+        blocks[object_id(data)] = data
+        borrowed = () if draft.copy_vectors else tuple(record.vectors.values())
+        self.pending[key] = Pending(object_id(data), blocks, borrowed)
+
+    def lookup(self, key: str) -> Id | None:
+        """The record under a key, writes included."""
+        pending = self.pending.get(key)
+        return pending.record if pending else tree.get(self._blocks.node, self._root, key)
+
+    def entries(self, prefix: str) -> list[tuple[str, Id]]:
+        """The keys that start with a prefix and their records, writes included, in order."""
+        entries = dict(tree.scan(self._blocks.node, self._root, prefix))
+        for key, pending in self.pending.items():
+            if pending.record is None:
+                entries.pop(key, None)
+            elif key.startswith(prefix):
+                entries[key] = pending.record
+        return sorted(entries.items())
+
+    def record(self, key: str, block: Id) -> Record:
+        """A record that was written here or that the repository holds."""
+        pending = self.pending.get(key)
+        if pending is None or block not in pending.blocks:
+            return self._blocks.record(key, block)
+        mine = pending.blocks
+
+        def load(vector: Id) -> "Vector":
+            data = mine.get(vector)
+            return self._blocks.vector(vector) if data is None else decode_vector(vector, data)
+
+        return as_record(key, decode_record(block, mine[block]), load)
+
+    def _past(self, pending: Iterable[Pending]) -> dict[Id, bytes]:
+        """The records that come from the past, and their vectors: to write again, since what no
+        ref reaches may be collected as garbage at any moment until this commit does.
+        """
+        past = [each.record for each in pending if each.record and each.record not in each.blocks]
+        vectors = [vector for each in pending for vector in each.borrowed]
+        if not (past or vectors):
+            return {}
+        records = self._blocks.read(past)
+        for block, data in records.items():
+            vectors += decode_record(block, data).vectors.values()
+        return {**records, **self._blocks.read(vectors)}
+
+    def _agree(self, key: str, ours: Id | None, theirs: Id | None) -> bool:
+        if ours is None or theirs is None:
+            return ours is theirs
+        return self.record(key, ours).same_value(self.record(key, theirs))
+
+    def _conflict(self, key: str, base: Id | None, ours: Id | None, theirs: Id | None) -> Conflict:
+        kind: ConflictKind = "edit/edit"
+        if base is None and ours is not None:
+            kind = "add/add"
+        elif ours is None and base is not None:
+            kind = "delete/edit"
+        elif theirs is None:
+            kind = "edit/delete"
+        return Conflict(
+            key, kind, self._found(key, base), self._found(key, ours), self._found(key, theirs)
+        )
+
+    def _found(self, key: str, block: Id | None) -> Record | None:
+        return None if block is None else self.record(key, block)
