@@ -1,15 +1,17 @@
 # Every target sets up what it needs: a pinned uv in .tools, and one environment for each framework.
 UV_VERSION := 0.13.9
 UV := .tools/bin/uv
+export UV_SYSTEM_CERTS := 1
 CORE := UV_PROJECT_ENVIRONMENT=.venv $(UV) run --locked
 CREWAI := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai
+DEMO := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --no-default-groups --extra crewai
 DOCS := NO_MKDOCS_2_WARNING=1 UV_PROJECT_ENVIRONMENT=.venv-docs $(UV) run --locked --only-group docs
 BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 
 .PHONY: demo test test-core test-crewai lint docs bench conformance format soak clean
 
 demo: $(UV)
-	$(CREWAI) mnem demo "$$(mktemp -d)/demo.mnem"
+	$(DEMO) mnem demo "$$(mktemp -d)/demo.mnem"
 	@echo "(mnem is .venv-crewai/bin/mnem here)"
 
 test: lint docs test-core test-crewai

@@ -17,6 +17,7 @@ from crewai.memory import Memory
 
 import mnemosyne
 from mnemosyne.adapters.crewai import register
+from mnemosyne.revision import short_id
 
 
 class Model(BaseLLM):
@@ -44,4 +45,4 @@ Crew(agents=[analyst], tasks=[task], memory=memory).kickoff()
 
 with mnemosyne.open(url, read_only=True) as repository:
     for commit in repository.log():
-        print(commit.id[:16], commit.author, commit.message, dict(commit.trailers))
+        print(short_id(commit.id), commit.author, commit.message, dict(commit.trailers))

@@ -1,16 +1,14 @@
 """`mnem merge`: what it shows of each kind of conflict, and every way to settle it."""
 
-import os
 import re
-import select
 import shlex
-import sys
-import time
 
 import pytest
 
 import mnemosyne
 from mnemosyne import Provenance
+
+from .conversation import converse
 
 KINDS = {
     "p/added": "add/add",
@@ -248,42 +246,17 @@ class TestShow:
 
         assert sum(line.startswith("parent") for line in lines) == 2
         assert "settled  p/plan: theirs" in lines and "settled  p/moved: ours" in lines
+        assert "resolved 5 conflicts" in mnem("log").stdout
         assert shown["resolved"] == dict.fromkeys(KINDS, "ours") | {"p/plan": "theirs"}
 
     @pytest.mark.parametrize("trailer", ["by hand", "[1]"])
     def test_a_trailer_of_that_name_from_elsewhere(self, mnem, store, trailer):
-        with mnemosyne.open(store.path) as repo:
-            with repo.transaction(trailers={"Resolved": trailer}) as tx:
-                tx.put("x", 1)
+        trailers = {"Resolved": trailer}
+        with mnemosyne.open(store.path) as repo, repo.transaction(trailers=trailers) as tx:
+            tx.put("x", 1)
 
         assert f"resolved  {trailer}" in mnem("show").stdout
         assert mnem("show", "--json").json["resolved"] == {}
-
-
-pty = pytest.importorskip("pty")
-QUESTION = b"[a]bort: "
-
-
-def converse(answers, *arguments, **environment):
-    """Run `mnem` on a terminal and answer each question; what it showed and its exit code."""
-    command = [sys.executable, "-m", "mnemosyne", *arguments]
-    child, screen = pty.fork()
-    if child == 0:
-        os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", **environment})
-    shown, left, deadline = b"", list(answers), time.monotonic() + 60
-    while time.monotonic() < deadline:
-        ready, _, _ = select.select([screen], [], [], 2)
-        try:
-            part = os.read(screen, 65536) if ready else b""
-        except OSError:  # how Linux says that the other side has ended
-            break
-        if ready and not part:
-            break
-        shown += part
-        if left and shown.count(QUESTION) > len(answers) - len(left):
-            os.write(screen, left.pop(0).encode() + b"\n")
-    os.close(screen)
-    return shown.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
 class TestOnATerminal:

@@ -6,6 +6,7 @@ import mnemosyne
 from mnemosyne import Provenance
 
 from .conftest import NOTE, PLAN, TEAM, memory
+from .conversation import converse
 
 
 def content_of(store, key, branch="main"):
@@ -232,3 +233,54 @@ class TestTrace:
         mnem("trace", "--source", "note-118", "--dry-run", code=2)
         mnem("trace", "--source", "x", "--only", "nope", code=3)
         mnem("trace", "--commit", "nope", code=3)
+
+
+class TestOnATerminal:
+    """Each shows what would change and asks."""
+
+    VERBS = (
+        ("revert", "main"),
+        ("restore", "--from", "main~1"),
+        ("trace", "--source", "note-118", "--retract"),
+    )
+
+    @pytest.mark.parametrize("arguments", VERBS, ids=lambda verb: verb[0])
+    @pytest.mark.parametrize("answer, code, said", [("y", 0, "Enterprise"), ("n", 1, "Free")])
+    def test_a_question(self, here, store, arguments, answer, code, said):
+        shown, ended = converse([answer], *arguments, NO_COLOR="1")
+
+        assert ended == code
+        assert '"4821 is on Free" → "4821 is on Enterprise"' in shown.replace("\r\n", "\n")
+        assert plan(store) == f"4821 is on {said}"
+
+    def test_conflicts_of_a_revert_are_asked_about_before_the_question(self, here, store):
+        shown, code = converse(["o", "y"], "revert", "main~1", NO_COLOR="1")
+
+        assert code == 0
+        assert "Take this back?" in shown and f"settled  {PLAN}: ours" in shown
+        assert plan(store) == "4821 is on Free"
+        assert content_of(store, TEAM) is None
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("merge", "what-if"),
+        ("revert", "main"),
+        ("cherry-pick", "what-if"),
+        ("restore", "--from", "main~1"),
+        ("trace", "--source", "note-118", "--retract"),
+    ],
+    ids=lambda verb: verb[0],
+)
+def test_a_dry_run_needs_no_right_to_write(mnem, store, monkeypatch, arguments):
+    from mnemosyne.cli import session
+
+    opened = []
+    really = mnemosyne.open
+    monkeypatch.setattr(
+        session.mnemosyne, "open", lambda *a, **k: opened.append(k) or really(*a, **k)
+    )
+    mnem(*arguments, "--dry-run")
+
+    assert [each["read_only"] for each in opened] == [True]

@@ -5,9 +5,11 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
+from typing import cast
 
 from mnemosyne.cli.output import Output, Part, Styled
 from mnemosyne.fields import FieldChange, field_changes
+from mnemosyne.merging import RESOLVED
 from mnemosyne.model import JSON, Change, Commit, Record
 from mnemosyne.revision import short_id
 
@@ -23,6 +25,7 @@ __all__ = [
     "origin",
     "plain",
     "preview",
+    "resolutions",
     "settled",
     "title",
     "trailers",
@@ -93,12 +96,24 @@ def title(commit: Commit) -> str:
     return commit.message.partition("\n")[0]
 
 
+def resolutions(commit: Commit) -> dict[str, str]:
+    """How a merge settled its conflicts, by key; empty if it does not say."""
+    try:
+        resolved: object = json.loads(commit.trailers.get(RESOLVED, "{}"))
+    except ValueError:  # a trailer of that name from elsewhere
+        return {}
+    return cast("dict[str, str]", resolved) if isinstance(resolved, dict) else {}
+
+
 def trailers(commit: Commit) -> str:
     """A commit's trailers on one line, the ids in them shortened."""
+    values = dict(commit.trailers)
+    if resolved := resolutions(commit):
+        values[RESOLVED] = counted(len(resolved), "conflict")
     known = {name: commit.trailers[name] for name in _TRAILER_NAMES if name in commit.trailers}
     return "  ".join(
         f"{_TRAILER_NAMES.get(name, name.lower())} {_short_ids(value)}"
-        for name, value in (known | dict(commit.trailers)).items()
+        for name, value in (known | values).items()
     )
 
 

@@ -63,12 +63,13 @@ def command(
     bad: str | None,
     test: tuple[str, ...],
 ) -> None:
-    """Find the commit that brought a fault, in about log2 of the number of commits looks.
+    """Find the commit that brought a fault.
 
-    Say what the fault is by --key and one of --equals, --absent and --present, or by a command
-    after --. It is started for each commit that is looked at, with its id in MNEM_COMMIT and the
-    store in MNEMOSYNE_URL, and answers by its exit code: 0 if the memory is good, 1 to 127 if it
-    has the fault, 125 if that cannot be told, 128 or more to end the search.
+    It takes about ten looks for a thousand commits. Say what the fault is by --key and one of
+    --equals, --absent and --present, or by a command after --. It is started for each commit
+    that is looked at, with its id in MNEM_COMMIT and the store in MNEMOSYNE_URL, and answers by
+    its exit code: 0 if the memory is good, 1 to 127 if it has the fault, 125 if that cannot be
+    told, 128 or more to end the search.
     """
     repository, output = session.open(), session.output
     bad = bad or session.branch

@@ -22,10 +22,10 @@ from mnemosyne.model import Blame
 def command(
     session: Session, key: str | None, field: str | None, prefix: str | None, at: str | None
 ) -> None:
-    """Name the commit that wrote a record, one field of it, or each record below a prefix.
+    """Name the commit that wrote a record, or one field of it.
 
-    Give a KEY, with --field if one field matters, or a --prefix. With --json, one object a line.
-    `mnem why KEY` tells more of one record.
+    Give a KEY, with --field if one field matters, or a --prefix for every record below it. With
+    --json, one object a line. `mnem why KEY` tells more of one record.
     """
     if (key is None) == (prefix is None):
         raise click.UsageError("give either a KEY or a --prefix")

@@ -39,13 +39,13 @@ def command(
     author: str | None,
     dry_run: bool,
 ) -> None:
-    """Make what one commit changed on another branch too, in a new commit.
+    """Make the changes of one commit on another branch too.
 
     What clashes is settled as in `mnem merge`: ours is what the branch has, theirs what the commit
     wrote, base what was before the commit.
     """
     wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
-    repository = session.open(author=session.author(author))
+    repository = session.open(author=None if dry_run else session.author(author))
     commit, branch = repository.resolve(revision), session.branch
     run = partial(repository.cherry_pick, commit.id, branch=branch, parent=parent, message=message)
 

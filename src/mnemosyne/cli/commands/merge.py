@@ -41,17 +41,18 @@ def command(
     author: str | None,
     dry_run: bool,
 ) -> None:
-    """Bring what SOURCE has changed since it left a branch into that branch.
+    """Bring the changes of SOURCE into a branch.
 
-    Records that both have changed are merged field by field. What clashes is shown, and asked
-    about on a terminal. Elsewhere give a --resolve for each conflict or a --strategy for all;
-    until every conflict is settled, nothing is written and the exit code is 4.
+    They are what SOURCE has changed since both were one. Records that both have changed are
+    merged field by field. What clashes is shown, and asked about on a terminal. Elsewhere give
+    a --resolve for each conflict or a --strategy for all; until every conflict is settled,
+    nothing is written and the exit code is 4.
 
     ours is what the branch has, theirs what SOURCE has, base what both started from, delete
     leaves no record, and JSON is a content of your own.
     """
     wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
-    repository = session.open(author=session.author(author))
+    repository = session.open(author=None if dry_run else session.author(author))
     branch = into or session.branch
     run = partial(repository.merge, source, branch, message=message, fast_forward=ff)
 

@@ -39,13 +39,16 @@ def command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Make all records whose keys start with PREFIX as they were at another commit.
+    """Bring records back as they were at another commit.
 
-    Without PREFIX, the whole memory. Records that were not there then are deleted. It is a new
-    commit; the history keeps what it replaces.
+    All whose keys start with PREFIX; without PREFIX, the whole memory. Records that were not
+    there then are deleted. It is a new commit; the history keeps what it replaces.
     """
     check_askable(session, asks=not (dry_run or yes))
-    repository, output = session.open(author=session.author(author)), session.output
+    repository, output = (
+        session.open(author=None if dry_run else session.author(author)),
+        session.output,
+    )
     branch, commit = session.branch, repository.resolve(source)
     plan = repository.restore(commit.id, prefix, branch=branch, dry_run=True)
     if dry_run or not yes:

@@ -49,7 +49,7 @@ def command(
     """
     check_askable(session, asks=not (dry_run or yes))
     wishes = Wishes(resolutions(resolve), strategy, dry_run, yes)
-    repository = session.open(author=session.author(author))
+    repository = session.open(author=None if dry_run else session.author(author))
     commit, branch = repository.resolve(revision), session.branch
     run = partial(repository.revert, commit.id, branch=branch, parent=parent, message=message)
 

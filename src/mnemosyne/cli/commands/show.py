@@ -1,8 +1,5 @@
 """`mnem show`."""
 
-import json
-from typing import cast
-
 import click
 
 from mnemosyne.cli import completion, describe
@@ -37,7 +34,7 @@ def command(session: Session, what: str | None) -> None:
 def _show_commit(output: Output, repository: Repository, commit: Commit) -> None:
     parent = commit.parents[0] if commit.parents else commit.id
     found = list(repository.diff(parent, commit.id))
-    resolved = _resolved(commit)
+    resolved = describe.resolutions(commit)
     if output.as_json:
         changes = [change_json(change) for change in found]
         output.json({**commit_json(commit), "changes": changes, "resolved": resolved})
@@ -62,15 +59,6 @@ def _show_commit(output: Output, repository: Repository, commit: Commit) -> None
     if len(commit.parents) > 1:
         output.line(Styled("What it changed for its first parent", "title"))
     describe.changes(output, found)
-
-
-def _resolved(commit: Commit) -> dict[str, str]:
-    """How a merge settled its conflicts, by key; empty if it does not say."""
-    try:
-        resolved: object = json.loads(commit.trailers.get(RESOLVED, "{}"))
-    except ValueError:  # a trailer of that name from elsewhere
-        return {}
-    return cast("dict[str, str]", resolved) if isinstance(resolved, dict) else {}
 
 
 def _show_record(output: Output, record: Record, writer: Commit) -> None:

@@ -52,7 +52,7 @@ def command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """List every live record that came from a bad source, and take them back.
+    """List, or take back, every live record from a bad source.
 
     Records that were derived from one that came from there are listed too, with the keys that lead
     to it. All branches are searched. With several options, all must hold of the record that came
@@ -64,7 +64,7 @@ def command(
     if not retract and (message or yes or dry_run):
         raise click.UsageError("-m, --yes and --dry-run belong to --retract")
     check_askable(session, asks=retract and not (dry_run or yes))
-    repository = session.open(author=session.author(author) if retract else None)
+    repository = session.open(author=session.author(author) if retract and not dry_run else None)
     output = session.output
     heads = repository.branches()
     branches = list(only or heads)

@@ -1,6 +1,5 @@
 """`mnem undo`."""
 
-import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -8,10 +7,12 @@ import click
 
 from mnemosyne.cli import describe
 from mnemosyne.cli.as_json import change_json, commit_json
+from mnemosyne.cli.consent import ask, check_askable, dry_run_option, yes_option
 from mnemosyne.cli.lookup import find_trailer
 from mnemosyne.cli.output import Output, Styled
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
+from mnemosyne.cli.writing import author_option, message_option
 from mnemosyne.errors import ConflictError
 from mnemosyne.model import ActionPlan, Commit
 from mnemosyne.repository import Repository
@@ -24,10 +25,10 @@ _NOTHING = "nothing to undo: what they wrote is gone already"
 @click.option("-n", "number", type=click.IntRange(min=1), metavar="N", help="The newest N commits.")
 @click.option("--run", metavar="ID", help="Every commit of a run; a start of its id is enough.")
 @click.option("--save", metavar="ID", help="Every commit of a save; a start of its id is enough.")
-@click.option("-m", "--message", default="", metavar="TEXT", help="Why.")
-@click.option("--author", metavar="NAME", help="Who undoes; MNEMOSYNE_AUTHOR or you if not given.")
-@click.option("--dry-run", is_flag=True, help="Only show what would change.")
-@click.option("-y", "--yes", is_flag=True, help="Do not ask.")
+@message_option
+@author_option
+@dry_run_option
+@yes_option
 @pass_session
 def command(
     session: Session,
@@ -44,7 +45,9 @@ def command(
     It takes back the newest commit if nothing else is said. The history keeps both. What later
     commits changed again is a conflict, and then nothing is written.
     """
-    _check_usage(session, [number, run, save], asks=not (dry_run or yes))
+    if sum(choice is not None for choice in (number, run, save)) > 1:
+        raise click.UsageError("give only one of -n, --run and --save")
+    check_askable(session, asks=not (dry_run or yes))
     repository, output = session.open(author=session.author(author)), session.output
     commits = repository.log(session.branch)
     if run is not None:
@@ -60,17 +63,12 @@ def command(
             _show_plan(output, plan)
             if dry_run or not plan.changes:
                 return
-            _ask(repository, session.branch, plan)
+            ask("Undo this?")
+            if repository.resolve(session.branch).id != plan.ours.id:
+                raise ConflictError(f"branch {session.branch!r} has moved since; look again")
         before = repository.resolve(session.branch)
         commit = repository.undo(count, run=run, save=save, branch=session.branch, message=message)
     _show_result(output, commit if commit.id != before.id else None)
-
-
-def _check_usage(session: Session, choices: list[int | str | None], *, asks: bool) -> None:
-    if sum(choice is not None for choice in choices) > 1:
-        raise click.UsageError("give only one of -n, --run and --save")
-    if asks and (session.as_json or not sys.stdin.isatty()):
-        raise click.UsageError("there is nobody to ask; give --yes, or --dry-run to look first")
 
 
 def _show_plan(output: Output, plan: ActionPlan) -> None:
@@ -88,13 +86,6 @@ def _show_plan(output: Output, plan: ActionPlan) -> None:
         describe.changes(output, list(plan.changes))
     else:
         output.line(_NOTHING)
-
-
-def _ask(repository: Repository, branch: str, plan: ActionPlan) -> None:
-    if not click.confirm("Undo this?", err=True):
-        raise click.ClickException("nothing was changed")
-    if repository.resolve(branch).id != plan.ours.id:
-        raise ConflictError(f"branch {branch!r} has moved since; look again")
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from mnemosyne.adapters.crewai import MnemosyneStorageBackend
 from mnemosyne.cli.demo.crew import Answer, SupportDesk
 from mnemosyne.errors import AlreadyExistsError
 from mnemosyne.model import Blame, Commit
+from mnemosyne.revision import short_id
 
 __all__ = ["Narrator", "Story", "tell"]
 
@@ -23,7 +24,6 @@ _NOTE = (
     "Nothing is decided."
 )
 _QUESTION = "Customer 4821 asks: our import fails again. When will we have an answer?"
-_SHORT = 16
 
 
 class Narrator(Protocol):
@@ -163,7 +163,7 @@ def _farewell(path: Path, key: str, poisoned: Commit, narrator: Narrator) -> Non
         {
             f"{mnem} log": "every commit, and who made it",
             f"{mnem} why {shlex.quote(key)}": "who wrote this belief, and from what",
-            f"{mnem} show {poisoned.id[:_SHORT]}": "what the misread note changed",
+            f"{mnem} show {short_id(poisoned.id)}": "what the misread note changed",
         }
     )
 
@@ -194,5 +194,5 @@ def _show_commits(
 
 def _summary(commit: Commit) -> str:
     return (
-        f"{commit.id[:_SHORT]}  {commit.when:%Y-%m-%d %H:%M:%S}  {commit.author}: {commit.message}"
+        f"{short_id(commit.id)}  {commit.when:%Y-%m-%d %H:%M:%S}  {commit.author}: {commit.message}"
     )

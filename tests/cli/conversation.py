@@ -1,0 +1,45 @@
+"""Talking with `mnem` on a terminal of its own."""
+
+import os
+import re
+import select
+import sys
+import time
+
+import pytest
+
+__all__ = ["converse"]
+
+pty = pytest.importorskip("pty")
+QUESTION = re.compile(rb"\[a\]bort: |\[y/N\]: ")
+
+
+def converse(answers, *arguments, **environment):
+    """Run `mnem` on a terminal and answer each question.
+
+    Returns:
+        What it showed, and its exit code.
+    """
+    command = [sys.executable, "-m", "mnemosyne", *arguments]
+    child, screen = pty.fork()
+    if child == 0:
+        os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", **environment})
+    shown, answered, deadline = b"", 0, time.monotonic() + 60
+    while part := _read(screen, deadline):
+        shown += part
+        if answered < min(len(answers), len(QUESTION.findall(shown))):
+            os.write(screen, answers[answered].encode() + b"\n")
+            answered += 1
+    os.close(screen)
+    assert answered == len(answers), shown
+    return shown.decode(), os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def _read(screen, deadline):
+    """What appears next; nothing if the other side has ended."""
+    ready, _, _ = select.select([screen], [], [], max(0, deadline - time.monotonic()))
+    assert ready, "it waits for something else"
+    try:
+        return os.read(screen, 65536)
+    except OSError:  # how Linux says that the other side has ended
+        return b""
