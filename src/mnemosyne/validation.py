@@ -161,11 +161,16 @@ def _copy(value: object, depth: int) -> JSON:
         return _copied_text(value)
     if value is None or isinstance(value, bool):
         return value
-    if isinstance(value, dict | list):
-        pairs = cast("dict[object, object] | list[object]", value)
-        if isinstance(pairs, dict):
-            return _copied_mapping(pairs, depth + 1)
-        return _copied_list(pairs, depth + 1)
+    if isinstance(value, dict):
+        return _copied_mapping(cast("dict[object, object]", value), depth + 1)
+    if isinstance(value, list):
+        return _copied_list(cast("list[object]", value), depth + 1)
+    if isinstance(value, Mapping):
+        return _copied_mapping(cast("Mapping[object, object]", value), depth + 1)
+    return _copied_number(value)
+
+
+def _copied_number(value: object) -> int | float:
     match value:
         case int():
             if not MIN_INTEGER <= value <= MAX_INTEGER:
@@ -175,8 +180,6 @@ def _copy(value: object, depth: int) -> JSON:
             if not math.isfinite(value):
                 raise _MisfitError(f"is {value}; only finite numbers can be stored")
             return float(value) + 0.0
-        case Mapping():
-            return _copied_mapping(cast("Mapping[object, object]", value), depth + 1)
         case _:
             raise _MisfitError(
                 f"is a {type(value).__name__}, which is no JSON value: {_shown(value)}"
