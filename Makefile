@@ -8,7 +8,7 @@ DEMO := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --no-default-grou
 DOCS := NO_MKDOCS_2_WARNING=1 UV_PROJECT_ENVIRONMENT=.venv-docs $(UV) run --locked --only-group docs
 BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 
-.PHONY: demo test test-core test-crewai lint docs bench conformance format soak clean
+.PHONY: demo test test-core test-crewai lint docs bench audit conformance format soak clean
 
 demo: $(UV)
 	$(DEMO) mnem demo "$$(mktemp -d)/demo.mnem"
@@ -41,6 +41,10 @@ format: $(UV)
 bench: $(UV)
 	$(BENCH) python -m benchmarks run --out docs/benchmarks/results.json
 	$(BENCH) python -m benchmarks report docs/benchmarks/results.json
+
+audit: $(UV)
+	$(CORE) python -m benchmarks.audit run
+	$(CORE) python -m benchmarks.audit page docs/audit.md
 
 conformance: $(UV)
 	$(CREWAI) python -m mnemosyne.testing.crewai docs/crewai-conformance.md

@@ -163,7 +163,7 @@ class TestStore:
             numbered = record("a")
             numbered.metadata = {1: 2}
             backend.save([numbered])
-        with pytest.raises(ValidationError, match="embedding of '/a'.*not finite"):
+        with pytest.raises(ValidationError, match=r"embedding of '/a'.*not finite"):
             backend.save([record("a", vector=[float("nan"), 1])])
         assert backend.count() == 0
 
