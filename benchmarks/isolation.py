@@ -6,6 +6,8 @@ from the same state, and the seconds that crewai takes to import are paid once a
 
 from __future__ import annotations
 
+import compileall
+import importlib.util
 import multiprocessing
 import os
 import traceback
@@ -35,7 +37,10 @@ def prepare_environment(home: Path) -> None:
     """Keep children offline and out of the user's directories. Call before the first child."""
     home.mkdir(parents=True, exist_ok=True)
     os.environ.update(_OFFLINE, HOME=str(home), CREWAI_STORAGE_DIR=str(home))
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # installed packages have their bytecode
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    package = importlib.util.find_spec("mnemosyne")
+    if package is not None and package.submodule_search_locations:  # as installed packages are
+        compileall.compile_dir(package.submodule_search_locations[0], quiet=1)
     CONTEXT.set_forkserver_preload(["crewai.memory.types"])
 
 

@@ -155,12 +155,28 @@ class Blocks:
         """The record under a key; raises as `read` does."""
         return as_record(key, self.stored(block), self.vector)
 
-    def records(self, entries: Iterable[tuple[str, Id]]) -> Iterator[Record]:
-        """The records under many keys, in the order given; raises as `read` does."""
+    def records(
+        self, entries: Iterable[tuple[str, Id]], *, with_vectors: bool = False
+    ) -> Iterator[Record]:
+        """The records under many keys, in the order given; raises as `read` does.
+
+        Args:
+            entries: keys and ids of records.
+            with_vectors: whether to read their vectors too, many at once, rather than each when
+                it is asked for.
+        """
         for batch in _growing_batches(entries):
             found = self.read([block for _, block in batch])
-            for key, block in batch:
-                yield as_record(key, decode_record(block, found[block]), self.vector)
+            stored = [(key, decode_record(block, found[block])) for key, block in batch]
+            load = self.vector
+            if with_vectors:
+                load = self._loaded([id for _, each in stored for id in each.vectors.values()])
+            for key, each in stored:
+                yield as_record(key, each, load)
+
+    def _loaded(self, vectors: Collection[Id]) -> "Callable[[Id], Vector]":
+        found = self.read(vectors)
+        return lambda block: decode_vector(block, found[block])
 
     def vector(self, block: Id) -> "Vector":
         """A vector, float32 of shape `(dimension,)`, read-only; raises as `read` does."""

@@ -95,13 +95,19 @@ class Snapshot(Mapping[str, Record]):
         """The keys that start with a prefix, in order."""
         return (key for key, _ in tree.scan(self._blocks.node, self.root, prefix))
 
-    def get_many(self, keys: Iterable[str]) -> Iterator[Record]:
+    def get_many(self, keys: Iterable[str], *, with_vectors: bool = False) -> Iterator[Record]:
         """The records under keys, in the order given.
+
+        Args:
+            keys: the keys.
+            with_vectors: whether to read their vectors too, many at once, rather than each when
+                it is asked for.
 
         Raises:
             NotFoundError: there is no record under one of them.
         """
-        return self._blocks.records((key, self._block(key)) for key in keys)
+        entries = ((key, self._block(key)) for key in keys)
+        return self._blocks.records(entries, with_vectors=with_vectors)
 
     def count(self, prefix: str = "") -> int:
         """How many keys start with a prefix, in O(log n)."""
@@ -125,6 +131,7 @@ class Snapshot(Mapping[str, Record]):
         limit: int = 10,
         min_score: float = -1.0,
         vector: str = "",
+        with_vectors: bool = False,
     ) -> list[Hit]:
         """The records most similar to a query: exact cosine similarity.
 
@@ -139,6 +146,8 @@ class Snapshot(Mapping[str, Record]):
             limit: how many hits at most; 0 or less gives none.
             min_score: hits score at least this.
             vector: the name of the vectors to search.
+            with_vectors: whether to read the hits' vectors too, many at once, rather than each
+                when it is asked for.
 
         Returns:
             Hits by descending score, ties in order of key. Records without such a vector are
@@ -170,7 +179,7 @@ class Snapshot(Mapping[str, Record]):
             limit=limit,
             min_score=min_score,
         )
-        records = self.get_many(key for key, _ in hits)
+        records = self.get_many((key for key, _ in hits), with_vectors=with_vectors)
         return [Hit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
     def view(self, make: Callable[[A], Kind[V]], argument: A) -> V:

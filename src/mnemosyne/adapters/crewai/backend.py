@@ -244,6 +244,7 @@ class MnemosyneStorageBackend:
             where=metadata_test(metadata_filter) if metadata_filter else None,
             limit=limit,
             min_score=min_score,
+            with_vectors=True,
         )
         return [(record_of(hit.record), hit.score) for hit in hits]
 
@@ -329,7 +330,7 @@ class MnemosyneStorageBackend:
             return []
         snapshot = self._snapshot()
         keys = self._scopes(snapshot).newest(prefix_of(scope_prefix), limit, offset)
-        return [record_of(record) for record in snapshot.get_many(keys)]
+        return [record_of(record) for record in snapshot.get_many(keys, with_vectors=True)]
 
     def get_scope_info(self, scope: str) -> "ScopeInfo":
         """How many records a scope and those below it hold, their categories, times and children.
@@ -461,6 +462,7 @@ class MnemosyneStorageBackend:
         latest = {record.id: record for record in records}
         dimension = common_dimension(latest.values())
         origin = current_origin()
+        known = Provenance(agent=origin.agent, task=origin.task, run=origin.run_id)
 
         def write(transaction: Transaction) -> None:
             base = self._base(transaction)
@@ -475,12 +477,7 @@ class MnemosyneStorageBackend:
                     key,
                     content_of(record),
                     embedding=embedding_of(record),
-                    provenance=Provenance(
-                        source=record.source,
-                        agent=origin.agent,
-                        task=origin.task,
-                        run=origin.run_id,
-                    ),
+                    provenance=replace(known, source=record.source) if record.source else known,
                 )
             transaction.message = message
 
