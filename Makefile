@@ -6,9 +6,11 @@ CORE := UV_PROJECT_ENVIRONMENT=.venv $(UV) run --locked
 CREWAI := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai
 DEMO := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --no-default-groups --extra crewai
 DOCS := NO_MKDOCS_2_WARNING=1 UV_PROJECT_ENVIRONMENT=.venv-docs $(UV) run --locked --only-group docs
+LINT := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai --extra postgres
+POSTGRES := UV_PROJECT_ENVIRONMENT=.venv-postgres $(UV) run --locked --group postgres
 BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 
-.PHONY: demo test test-core test-crewai lint docs bench audit conformance format soak clean
+.PHONY: demo test test-core test-crewai test-postgres lint docs bench audit conformance format soak clean
 
 demo: $(UV)
 	$(DEMO) mnem demo "$$(mktemp -d)/demo.mnem"
@@ -22,11 +24,14 @@ test-core: $(UV)
 test-crewai: $(UV)
 	$(CREWAI) pytest tests/adapters
 
+test-postgres: $(UV)
+	$(POSTGRES) pytest tests/postgres
+
 lint: $(UV)
-	$(CREWAI) ruff format --check .
-	$(CREWAI) ruff check .
-	$(CREWAI) basedpyright
-	$(CREWAI) lint-imports
+	$(LINT) ruff format --check .
+	$(LINT) ruff check .
+	$(LINT) basedpyright
+	$(LINT) lint-imports
 
 docs: $(UV)
 	$(DOCS) mkdocs build --strict --quiet
@@ -54,4 +59,4 @@ $(UV):
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 clean:
-	rm -rf .tools .venv .venv-crewai .venv-docs site .pytest_cache .ruff_cache .hypothesis
+	rm -rf .tools .venv .venv-crewai .venv-docs .venv-postgres site .pytest_cache .ruff_cache .hypothesis

@@ -1,6 +1,7 @@
 """Version control for the memory of AI agents."""
 
 from mnemosyne.bundles import Bundle
+from mnemosyne.cloning import clone
 from mnemosyne.collect import GcReport
 from mnemosyne.errors import (
     AlreadyExistsError,
@@ -37,6 +38,7 @@ from mnemosyne.repository import Repository
 from mnemosyne.repository import open_repository as open
 from mnemosyne.resolve import Value, value
 from mnemosyne.snapshot import Snapshot
+from mnemosyne.sync import Transfer
 from mnemosyne.trace import Retraction, Traced
 from mnemosyne.transaction import Transaction
 
@@ -77,9 +79,11 @@ __all__ = [
     "Stats",
     "Traced",
     "Transaction",
+    "Transfer",
     "ValidationError",
     "Value",
     "VerifyReport",
+    "clone",
     "field_changes",
     "open",
     "value",

@@ -108,10 +108,26 @@ class Blocks:
             self._nodes.put(block, node)
         return node
 
+    def nodes(self, ids: Collection[Id]) -> dict[Id, Node]:
+        """Many tree nodes at once; raises as `read` does."""
+        found = {block: node for block in ids if (node := self._nodes.get(block)) is not None}
+        absent = [block for block in ids if block not in found]
+        for start in range(0, len(absent), READ_BATCH):
+            for block, data in self.read(absent[start : start + READ_BATCH]).items():
+                found[block] = decode_node(block, data)
+                self._nodes.put(block, found[block])
+        return found
+
     def remember_nodes(self, nodes: Mapping[Id, Node]) -> None:
         """Keep decoded nodes that were just written."""
         for block, node in nodes.items():
             self._nodes.put(block, node)
+
+    def remember_commit(self, block: Id, data: bytes) -> Commit:
+        """Keep a commit that was just written, and give it decoded."""
+        commit = decode_commit(block, data)
+        self._commits.put(block, commit)
+        return commit
 
     def commit(self, commit: str) -> Commit:
         """A commit by its id in text; raises as `read` does."""

@@ -29,7 +29,7 @@ from mnemosyne.maintenance import verify
 from mnemosyne.objects import Id, check_id, decode_record, fields_of, object_id, parse_id, text_id
 from mnemosyne.refs import BRANCH, TAG, branch_ref, tag_ref
 
-__all__ = ["Bundle", "export_car", "import_car"]
+__all__ = ["Bundle", "check_car", "export_car", "import_car"]
 
 BATCH = 512
 Progress = Callable[[int], object]
@@ -114,16 +114,7 @@ def import_car(
         raise ReadOnlyError(f"{blocks.engine.url} was opened read-only; an import writes to it")
     with existing_file(path) as file:
         received = _Received(file, path)
-        report = verify(Blocks(received), progress)
-        if report.problems:
-            why = report.problems[0].message
-            raise CorruptObjectError(
-                f"{path} is damaged or incomplete, and nothing was imported: {why}"
-            )
-        if report.objects < len(received.index.places):
-            raise ValidationError(
-                f"{path} is no Mnemosyne bundle: it holds objects that none of its refs reaches"
-            )
+        _check(received, progress)
         refs = {_prefixed(name, prefix): head for name, head in received.refs().items()}
         try:
             _store(blocks, received, refs, who, when)
@@ -131,6 +122,36 @@ def import_car(
             blocks.renew()
             raise
     return _bundle(path, refs, len(received.index.places))
+
+
+def check_car(path: str, progress: Progress | None = None) -> Bundle:
+    """Check a bundle as an import does, and tell what it holds.
+
+    Args:
+        path: the file.
+        progress: called now and then with how many objects have been checked.
+
+    Raises:
+        NotFoundError: there is no such file.
+        ValidationError: it is no bundle.
+        CorruptObjectError: it is damaged or incomplete.
+        EngineError: the file cannot be read.
+    """
+    with existing_file(path) as file:
+        received = _Received(file, path)
+        _check(received, progress)
+        return _bundle(path, received.refs(), len(received.index.places))
+
+
+def _check(received: "_Received", progress: Progress | None) -> None:
+    report = verify(Blocks(received), progress)
+    if report.problems:
+        why = report.problems[0].message
+        raise CorruptObjectError(f"{received.url} is damaged or incomplete: {why}")
+    if report.objects < len(received.index.places):
+        raise ValidationError(
+            f"{received.url} is no Mnemosyne bundle: it holds objects that none of its refs reaches"
+        )
 
 
 def _objects(blocks: Blocks, heads: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:

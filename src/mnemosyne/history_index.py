@@ -10,7 +10,7 @@ from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit
 from mnemosyne.objects import Id, parse_id, text_id
 
-__all__ = ["Writers", "changed_keys", "changing", "changing_below", "rebuild_index"]
+__all__ = ["Writers", "changed_keys", "changing", "changing_below", "index_entry", "rebuild_index"]
 
 FEW = 64
 
@@ -26,10 +26,13 @@ def rebuild_index(blocks: Blocks, heads: Iterable[str]) -> int:
         return 0
     missing = _unindexed(blocks, engine, heads)
     if missing:
-        engine.add_to_index(
-            IndexEntry(parse_id(c.id), c.transaction, changed_keys(blocks, c)) for c in missing
-        )
+        engine.add_to_index(index_entry(blocks, commit) for commit in missing)
     return len(missing)
+
+
+def index_entry(blocks: Blocks, commit: Commit) -> IndexEntry:
+    """What a history index says of a commit."""
+    return IndexEntry(parse_id(commit.id), commit.transaction, changed_keys(blocks, commit))
 
 
 def changed_keys(blocks: Blocks, commit: Commit, prefix: str = "") -> set[str]:

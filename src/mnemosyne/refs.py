@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Exclusive, IndexEntry, RefUpdate
-from mnemosyne.errors import NotFoundError, RefConflictError
+from mnemosyne.errors import NotFoundError, RefConflictError, ValidationError
 from mnemosyne.model import Commit
 from mnemosyne.objects import Id, encode_commit, object_id, parse_id, text_id
 from mnemosyne.tree import EMPTY_BLOCK, EMPTY_ROOT
@@ -15,17 +15,19 @@ from mnemosyne.validation import check_name
 __all__ = [
     "BRANCH",
     "DEFAULT_BRANCH",
+    "REMOTE",
     "ROOT_COMMIT",
     "TAG",
     "branch_head",
     "branch_ref",
     "initialise",
     "ref_names",
+    "remote_ref",
     "tag_ref",
     "write_upon",
 ]
 
-BRANCH, TAG = "branch/", "tag/"
+BRANCH, TAG, REMOTE = "branch/", "tag/", "remote/"
 DEFAULT_BRANCH = "main"
 
 
@@ -66,6 +68,17 @@ def tag_ref(name: str) -> str:
     return TAG + check_name(name, "tag")
 
 
+def remote_ref(remote: str, branch: str = "") -> str:
+    """The ref that remembers where a branch of a remote was; without a branch, how all begin.
+
+    Raises:
+        ValidationError: the name is none for a remote.
+    """
+    if "/" in check_name(remote, "remote"):
+        raise ValidationError(f"{remote!r} is no name for a remote: it holds '/'")
+    return f"{REMOTE}{remote}/{branch}"
+
+
 def branch_head(blocks: Blocks, name: str) -> Commit:
     """The commit that a branch points at now.
 
@@ -81,7 +94,7 @@ def branch_head(blocks: Blocks, name: str) -> Commit:
 
 
 def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:
-    """Commit ids by name, of all branches (`BRANCH`) or all tags (`TAG`), in order of name."""
+    """Commit ids by name, of all refs of a kind such as `BRANCH` or `TAG`, in order of name."""
     found = blocks.engine.refs(kind)
     return {name.removeprefix(kind): text_id(head) for name, head in found.items()}
 

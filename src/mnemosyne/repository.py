@@ -39,11 +39,12 @@ from mnemosyne.refs import (
 from mnemosyne.resolve import Resolution, Strategy
 from mnemosyne.revision import resolve
 from mnemosyne.snapshot import Snapshot
+from mnemosyne.sync_methods import SyncMethods
 from mnemosyne.trace_methods import TraceMethods
 from mnemosyne.transaction import Embed, Transaction, VectorLike, Writer, transact
 from mnemosyne.views.base import ViewCache
 
-__all__ = ["Repository", "open_repository"]
+__all__ = ["Durability", "Repository", "open_repository"]
 
 Durability = Literal["full", "relaxed"]
 
@@ -64,7 +65,8 @@ def open_repository(
     """Open a repository.
 
     Args:
-        url: a path or `sqlite:///path` (one file), or `memory://` (gone when closed).
+        url: a path or `sqlite:///path` (one file), `postgresql://…?repository=NAME` (a server), or
+            `memory://` (gone when closed).
         create: make it if it is not there.
         author: who commits, where a commit does not say.
         read_only: refuse every write.
@@ -87,7 +89,7 @@ def open_repository(
     return repository
 
 
-class Repository(HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods):
+class Repository(HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods, SyncMethods):
     """Versioned memory. Safe for use by many threads, and by many processes at once.
 
     Normally made by `mnemosyne.open`. As a context manager it closes at the end of the block.

@@ -2,6 +2,7 @@
 
 ```
 main            a branch, else a tag
+origin/main     a branch of a remote, as it was when last heard of
 bafyrei…        a commit id, or a unique prefix of one; the leading bafyrei may be left out
 main~3          three commits back along first parents
 main^2          the second parent
@@ -24,7 +25,7 @@ from mnemosyne.errors import InvalidRevisionError, NotFoundError
 from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit, ReflogEntry
 from mnemosyne.objects import is_vector, object_kind, text_id
-from mnemosyne.refs import BRANCH, TAG, branch_ref
+from mnemosyne.refs import BRANCH, REMOTE, TAG, branch_ref
 
 __all__ = ["parse_time", "resolve", "short_id"]
 
@@ -94,7 +95,7 @@ def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str)
 def _named(blocks: Blocks, name: str) -> Commit:
     if _WHOLE_ID.fullmatch(name):
         return _by_id(blocks, name)
-    for kind in (BRANCH, TAG):
+    for kind in (BRANCH, TAG, REMOTE):
         if head := blocks.engine.ref(kind + name):
             return blocks.commit(text_id(head))
     matches = _by_prefix(blocks, name.lower())
@@ -151,7 +152,7 @@ def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:
     engine = blocks.engine
     if not isinstance(engine, HasReflog):
         raise InvalidRevisionError(f"{engine.url} keeps no reflog, which {branch}@{{{then}}} needs")
-    moves = list(engine.reflog(branch_ref(branch)))
+    moves = list(engine.reflog(branch_ref(branch))) or list(engine.reflog(REMOTE + branch))
     if not moves:
         raise NotFoundError(f"there is no branch {branch!r} in {engine.url}")
     found = _nth(moves, int(then)) if then.isdecimal() else _as_of(moves, parse_time(then, now))

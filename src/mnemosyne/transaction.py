@@ -8,6 +8,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import TracebackType
@@ -127,6 +128,7 @@ class Transaction:
         self.trailers = dict(trailers or {})
         self.merges: Commit | None = None
         self.result: Commit | None = None
+        self._tried = False
         self._writer = writer
         self._blocks = writer.blocks
         self._buffer = Buffer(writer.blocks, parse_id(self.base.root), self.id)
@@ -302,9 +304,23 @@ class Transaction:
         return self.result
 
     def _attempt(self) -> Commit:
+        """Land on the base at first, without a look at the branch; then on its head.
+
+        The base is missing if the branch was deleted meanwhile and garbage collected.
+        """
+        if not self._tried:
+            self._tried = True
+            with suppress(NotFoundError):
+                made = self._land_on(self.base)
+                if made is not self.base:
+                    return made
         head = branch_head(self._blocks, self.branch)
         if (self._buffer.pending or self.merges) and head.id != self.base.id:
             self._check_against(head)
+        return self._land_on(head)
+
+    def _land_on(self, head: Commit) -> Commit:
+        """Make the commit upon a head, or return that if nothing changes."""
         node, root = self._blocks.node, parse_id(head.root)
         changes = self._buffer.changes(root)
         if not changes and not self.merges:
@@ -355,7 +371,7 @@ class Transaction:
             if not self._landed(text_id(new)):
                 raise
         self._blocks.remember_nodes(edit.nodes)
-        return self._blocks.commit(text_id(new))
+        return self._blocks.remember_commit(new, block)
 
     def _new_everywhere(self, keys: Collection[str]) -> Collection[str]:
         """Of the keys that differ from the head, those that differ from what is merged too."""

@@ -114,7 +114,7 @@ def test_each_memory_store_is_a_new_one():
     ("url", "said"),
     [
         ("ftp://host/x", "unknown.*sqlite:///path"),
-        ("postgresql://host/x", "not available in this version"),
+        ("postgresql://host/x", "names no repository"),
         ("s3://bucket/x", "not available in this version"),
         ("sqlite://host/x", "host"),
         ("sqlite:///a?b=c", "%3F"),

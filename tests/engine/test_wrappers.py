@@ -12,6 +12,7 @@ from mnemosyne.engine.base import (
     Exclusive,
     HasHistoryIndex,
     HasReflog,
+    HasSettings,
     ReadsAhead,
     RefUpdate,
     Snapshots,
@@ -45,6 +46,7 @@ class Plain:
 CAPABILITIES = [
     Exclusive,
     HasReflog,
+    HasSettings,
     HasHistoryIndex,
     Enumerates,
     Deletes,
@@ -57,7 +59,7 @@ CAPABILITIES = [
 def test_a_wrapper_has_the_capabilities_of_what_it_wraps(tmp_path, wrap):
     stores = [open_engine("memory://"), open_engine(tmp_path / "x", create=True), Plain()]
     had = [[isinstance(wrap(store), can) for can in CAPABILITIES] for store in stores]
-    assert had == [[True] * 5 + [False] * 2, [True] * 7, [False] * 7]
+    assert had == [[True] * 6 + [False] * 2, [True] * 8, [False] * 8]
 
 
 def test_a_fault_before_means_that_nothing_happened():

@@ -22,6 +22,7 @@ SECTIONS = {
     "Change": ("put", "rm", "mv", "undo", "revert", "restore", "merge", "cherry-pick"),
     "Find": ("bisect", "trace"),
     "Name": ("branch", "tag"),
+    "Exchange": ("clone", "fetch", "pull", "push", "remote", "bundle"),
     "Care": ("verify", "gc", "backup", "export", "import", "completions"),
 }
 """Every verb, in the order of `mnem --help`. Verb `x-y` is `command` in `commands/x_y.py`;

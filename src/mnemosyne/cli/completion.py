@@ -18,7 +18,7 @@ from mnemosyne.revision import short_id
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
-__all__ = ["branches", "keys", "keys_and_revisions", "revisions", "tags"]
+__all__ = ["branches", "keys", "keys_and_revisions", "remotes", "revisions", "tags"]
 
 MOST_KEYS = 1000
 MOST_COMMITS = 100
@@ -62,9 +62,16 @@ def _named(repository: Repository, names: dict[str, str]) -> Iterator[Suggestion
         yield name, _said(repository.blocks.commit(head))
 
 
+def _remotes(repository: Repository, session: Session, start: str) -> Iterator[Suggestion]:
+    yield from repository.remotes().items()
+
+
 def _revisions(repository: Repository, session: Session, start: str) -> Iterator[Suggestion]:
     yield from _branches(repository, session, start)
     yield from _tags(repository, session, start)
+    for remote in repository.remotes():
+        for name, head in repository.remote_branches(remote).items():
+            yield f"{remote}/{name}", _said(repository.blocks.commit(head))
     for commit in islice(repository.log(session.branch), MOST_COMMITS):
         short = short_id(commit.id)
         yield short if short.startswith(start) else commit.id, _said(commit)
@@ -90,6 +97,8 @@ branches = _completer(_branches)
 """Completes the names of branches."""
 tags = _completer(_tags)
 """Completes the names of tags."""
+remotes = _completer(_remotes)
+"""Completes the names of remotes."""
 revisions = _completer(_revisions)
 """Completes branches, tags, and the branch's newest commits."""
 keys = _completer(_keys)

@@ -1,5 +1,6 @@
-"""What `mnem export` and `mnem import` share."""
+"""What the verbs that bring history in and out share."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from mnemosyne.bundles import Bundle
@@ -7,7 +8,7 @@ from mnemosyne.cli import describe
 from mnemosyne.cli.output import Output, Styled
 from mnemosyne.revision import short_id
 
-__all__ = ["FORMATS", "bundle_json", "format_of", "show_bundle"]
+__all__ = ["FORMATS", "bundle_json", "format_of", "show_bundle", "show_names"]
 
 FORMATS = ("car", "jsonl")
 
@@ -37,10 +38,21 @@ def show_bundle(output: Output, done: str, bundle: Bundle) -> None:
         bundle: the bundle.
     """
     output.line(f"{done} {bundle.path}: {describe.counted(bundle.objects, 'object')}")
+    show_names(output, bundle.branches, bundle.tags)
+
+
+def show_names(output: Output, branches: Mapping[str, str], tags: Mapping[str, str]) -> None:
+    """Print what branches and tags name.
+
+    Args:
+        output: where to.
+        branches: commit ids by name.
+        tags: likewise.
+    """
     output.table(
         [
             [kind, Styled(name, "key"), Styled(short_id(commit), "id")]
-            for kind, names in (("branch", bundle.branches), ("tag", bundle.tags))
+            for kind, names in (("branch", branches), ("tag", tags))
             for name, commit in names.items()
         ]
     )

@@ -6,13 +6,14 @@ from typing import Literal
 from urllib.parse import quote, unquote_to_bytes
 
 from mnemosyne.engine.base import Engine
-from mnemosyne.errors import ValidationError
+from mnemosyne.errors import EngineError, ValidationError
 
 __all__ = ["canonical_url", "open_engine"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-_LATER = {"postgresql", "postgres", "s3"}
-_KNOWN = "a plain path, sqlite:///path or memory://"
+_LATER = {"s3"}
+_POSTGRES = {"postgresql", "postgres"}
+_KNOWN = "a plain path, sqlite:///path, postgresql://…?repository=NAME or memory://"
 
 
 def open_engine(
@@ -27,7 +28,8 @@ def open_engine(
 
     Args:
         url: a plain path, which is taken literally; `sqlite:///relative/path` or
-            `sqlite:////absolute/path`, where `%`, `?`, `#` and the like are percent-encoded; or
+            `sqlite:////absolute/path`, where `%`, `?`, `#` and the like are percent-encoded;
+            `postgresql://user@host/database?repository=NAME`, with what else libpq takes; or
             `memory://`, which is a new and empty store each time.
         create: make the store, and the directories above it, if it is missing. A store that
             exists is opened as it is.
@@ -53,7 +55,16 @@ def open_engine(
         raise ValidationError(
             f"busy_timeout is 0 to {_MAX_TIMEOUT:,} seconds, not {busy_timeout!r}"
         )
-    path = _path(os.fspath(url))
+    url = os.fspath(url)
+    if _scheme(url) in _POSTGRES:
+        return _open_postgres(
+            url,
+            create=create,
+            read_only=read_only,
+            durability=durability,
+            busy_timeout=busy_timeout,
+        )
+    path = _path(url)
     if path is None:
         from mnemosyne.engine.memory import MemoryEngine
 
@@ -70,27 +81,65 @@ def open_engine(
     )
 
 
-def canonical_url(url: str | os.PathLike[str]) -> str:
+def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
     """The URL that names the same store from any directory; nothing is opened.
 
     Args:
         url: as `open_engine` takes it.
+        secrets: keep a password in it, for opening and not for showing.
 
     Raises:
         ValidationError: the URL is none that is known.
     """
-    path = _path(os.fspath(url))
+    url = os.fspath(url)
+    if _scheme(url) in _POSTGRES:
+        from mnemosyne.engine.postgres.url import parse_url
+
+        canonical = parse_url(url).canonical
+        return url if secrets else canonical
+    path = _path(url)
     return "memory://" if path is None else _sqlite_url(path)
 
 
 _MAX_TIMEOUT = 1_000_000
 
 
+def _scheme(url: str) -> str | None:
+    matched = _SCHEME.fullmatch(url)
+    return matched[1].lower() if matched else None
+
+
+def _open_postgres(
+    url: str,
+    *,
+    create: bool,
+    read_only: bool,
+    durability: Literal["full", "relaxed"],
+    busy_timeout: float,
+) -> Engine:
+    from mnemosyne.engine.postgres.url import parse_url
+
+    parsed = parse_url(url)
+    try:
+        from mnemosyne.engine.postgres.engine import PostgresEngine
+    except ImportError as error:
+        raise EngineError(
+            f"{parsed.canonical} needs psycopg and its pool ({error}); "
+            "install mnemosyne-vcs[postgres]"
+        ) from error
+    return PostgresEngine(
+        parsed,
+        create=create,
+        read_only=read_only,
+        durability=durability,
+        busy_timeout=busy_timeout,
+    )
+
+
 def _path(url: str) -> str | None:
     """The absolute path of the file that a URL names; None of a store in memory."""
-    matched = _SCHEME.fullmatch(url)
-    scheme = matched[1].lower() if matched else "path"
-    rest = matched[2] if matched else url
+    scheme = _scheme(url) or "path"
+    rest = url if scheme == "path" else url.partition("://")[2]
     if scheme == "memory":
         if rest:
             raise ValidationError(f"{url!r}: memory:// takes no name; each one is a new store")

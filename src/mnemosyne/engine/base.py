@@ -19,6 +19,7 @@ __all__ = [
     "Exclusive",
     "HasHistoryIndex",
     "HasReflog",
+    "HasSettings",
     "IndexEntry",
     "ReadsAhead",
     "RefUpdate",
@@ -144,6 +145,25 @@ class HasReflog(Protocol):
 
         Args:
             name: the ref; None for all that are and were.
+        """
+        ...
+
+
+@runtime_checkable
+class HasSettings(Protocol):
+    """An engine that keeps short texts by name, which are no part of any memory."""
+
+    def settings(self, prefix: str = "") -> Mapping[str, str]:
+        """Every setting whose name starts with the prefix, in order of name."""
+        ...
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        """Keep a text under a name, in place of what was there; None forgets it.
+
+        Raises:
+            ReadOnlyError: the store was opened for reading.
+            BusyError: other writers held the store for longer than the busy timeout.
+            EngineError: the store cannot be written.
         """
         ...
 

@@ -20,9 +20,16 @@ class _State:
     refs: dict[str, Id] = field(default_factory=dict[str, Id])
     reflog: list[ReflogEntry] = field(default_factory=list[ReflogEntry])
     index: dict[Id, IndexEntry] = field(default_factory=dict[Id, IndexEntry])
+    settings: dict[str, str] = field(default_factory=dict[str, str])
 
     def copy(self) -> "_State":
-        return _State(self.objects.copy(), self.refs.copy(), self.reflog.copy(), self.index.copy())
+        return _State(
+            self.objects.copy(),
+            self.refs.copy(),
+            self.reflog.copy(),
+            self.index.copy(),
+            self.settings.copy(),
+        )
 
     def store(self, objects: Mapping[Id, bytes]) -> None:
         for block, data in objects.items():
@@ -114,6 +121,20 @@ class MemoryEngine:
         with self._guard:
             moves = reversed(self._state().reflog)
             return iter([move for move in moves if name is None or move.name == name])
+
+    def settings(self, prefix: str = "") -> Mapping[str, str]:
+        """See `HasSettings.settings`."""
+        with self._guard:
+            kept = self._state().settings
+            return {name: kept[name] for name in sorted(kept) if name.startswith(prefix)}
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        """See `HasSettings.set_setting`."""
+        with self._writing() as state:
+            if value is None:
+                state.settings.pop(name, None)
+            else:
+                state.settings[name] = value
 
     def indexed(self, commit: Id) -> bool:
         """See `HasHistoryIndex.indexed`."""

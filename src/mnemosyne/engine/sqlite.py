@@ -23,8 +23,10 @@ from mnemosyne.engine.sqlite_schema import (
     get_objects,
     get_ref,
     get_refs,
+    get_settings,
     move_ref,
     put_objects,
+    put_setting,
     rows,
 )
 from mnemosyne.errors import AlreadyExistsError, EngineError, ReadOnlyError
@@ -123,6 +125,15 @@ class SQLiteEngine:
         )
         for _, *move in self._pages(sql, *names, start=2**63 - 1):
             yield reflog_entry(RefUpdate(*move))
+
+    def settings(self, prefix: str = "") -> Mapping[str, str]:
+        """See `HasSettings.settings`."""
+        return self._ask(get_settings, prefix)
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        """See `HasSettings.set_setting`."""
+        with self._transaction() as connection:
+            put_setting(connection, name, value)
 
     def indexed(self, commit: Id) -> bool:
         """See `HasHistoryIndex.indexed`."""

@@ -19,8 +19,10 @@ __all__ = [
     "get_objects",
     "get_ref",
     "get_refs",
+    "get_settings",
     "move_ref",
     "put_objects",
+    "put_setting",
     "rows",
 ]
 
@@ -42,6 +44,13 @@ CREATE TABLE touched (
     key TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (key, n)
 ) STRICT, WITHOUT ROWID;
 """
+
+SETTINGS = """
+CREATE TABLE IF NOT EXISTS settings (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL
+) STRICT, WITHOUT ROWID
+"""
+"""Made with the first setting: a store without this table has none."""
 
 READ_BATCH = 512
 
@@ -125,3 +134,24 @@ def add_index(connection: apsw.Connection, entry: IndexEntry) -> None:
     for (n,) in rows(connection, sql, entry.commit, entry.transaction):
         touched = ((key, n) for key in set(entry.keys))
         connection.executemany("INSERT INTO touched (key, n) VALUES (?, ?)", touched)
+
+
+def get_settings(connection: apsw.Connection, prefix: str) -> dict[str, str]:
+    """The settings whose names start with the prefix, in order."""
+    if not rows(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'settings'"):
+        return {}
+    found = rows(connection, "SELECT name, value FROM settings ORDER BY name")
+    return {name: value for name, value in found if name.startswith(prefix)}
+
+
+def put_setting(connection: apsw.Connection, name: str, value: str | None) -> None:
+    """Keep a setting, or forget it."""
+    connection.execute(SETTINGS)
+    if value is None:
+        rows(connection, "DELETE FROM settings WHERE name = ?", name)
+    else:
+        sql = (
+            "INSERT INTO settings (name, value) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        )
+        rows(connection, sql, name, value)

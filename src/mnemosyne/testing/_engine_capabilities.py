@@ -13,6 +13,7 @@ from mnemosyne.engine.base import (
     Exclusive,
     HasHistoryIndex,
     HasReflog,
+    HasSettings,
     IndexEntry,
     ReadsAhead,
     RefUpdate,
@@ -79,6 +80,38 @@ class _Reflog(EngineHooks):
             engine.write({}, RefUpdate(name, None, blob(1)[0], who=name, why=name))
         for name in HOSTILE_NAMES:
             assert [(e.name, e.who, e.why) for e in reflog.reflog(name)] == [(name, name, name)]
+
+
+class _Settings(EngineHooks):
+    def test_settings_are_kept_replaced_and_forgotten(self, engine: Engine) -> None:
+        settings = require(engine, HasSettings)
+        assert dict(settings.settings()) == {}
+        settings.set_setting("none", None)
+        for name in reversed(HOSTILE_NAMES):
+            if "\0" not in name:
+                settings.set_setting(name, f"first {name}")
+                settings.set_setting(name, f"then {name}")
+        names = sorted(name for name in HOSTILE_NAMES if "\0" not in name)
+        assert list(settings.settings().items()) == [(name, f"then {name}") for name in names]
+        assert dict(settings.settings("a_")) == {"a_b": "then a_b"}
+        settings.set_setting("a_b", None)
+        assert dict(settings.settings("a_")) == {}
+        assert len(settings.settings()) == len(names) - 1
+        assert dict(engine.refs()) == {}
+
+    def test_settings_are_there_for_others(self, engine: Engine) -> None:
+        settings = require(engine, HasSettings)
+        settings.set_setting("remote/origin", "sqlite:////x.mnem")
+        for other in (self.again(engine), self.for_reading(engine)):
+            if other is None:
+                continue
+            reader = require(other, HasSettings)
+            assert dict(reader.settings()) == {"remote/origin": "sqlite:////x.mnem"}
+            if other.read_only:
+                with pytest.raises(ReadOnlyError):
+                    reader.set_setting("remote/origin", None)
+            other.close()
+        assert dict(settings.settings()) == {"remote/origin": "sqlite:////x.mnem"}
 
 
 class _HistoryIndex(EngineHooks):
@@ -389,5 +422,7 @@ class _Copies(EngineHooks):
         assert path.read_bytes() == b"precious"
 
 
-class CapabilityContract(_Reflog, _HistoryIndex, _ReadsAhead, _Exclusive, _Deletes, _Copies):
+class CapabilityContract(
+    _Reflog, _Settings, _HistoryIndex, _ReadsAhead, _Exclusive, _Deletes, _Copies
+):
     """What the capabilities of an engine promise."""

@@ -13,6 +13,7 @@ from mnemosyne.engine.base import (
     Exclusive,
     HasHistoryIndex,
     HasReflog,
+    HasSettings,
     IndexEntry,
     ReadsAhead,
     RefUpdate,
@@ -87,6 +88,19 @@ class _Reflog(_Wrapper):
         return self._call("reflog", lambda engine=self.engine: engine.reflog(name))
 
 
+class _Settings(_Wrapper):
+    @property
+    def _keeper(self) -> HasSettings:
+        assert isinstance(self.engine, HasSettings)
+        return self.engine
+
+    def settings(self, prefix: str = "") -> Mapping[str, str]:
+        return self._call("settings", lambda: self._keeper.settings(prefix))
+
+    def set_setting(self, name: str, value: str | None) -> None:
+        self._call("set_setting", lambda: self._keeper.set_setting(name, value))
+
+
 class _HistoryIndex(_Wrapper):
     @property
     def _index(self) -> HasHistoryIndex:
@@ -151,6 +165,7 @@ class _Snapshots(_Wrapper):
 _MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
     (Exclusive, _Exclusive),
     (HasReflog, _Reflog),
+    (HasSettings, _Settings),
     (HasHistoryIndex, _HistoryIndex),
     (ReadsAhead, _ReadsAhead),
     (Enumerates, _Enumerates),

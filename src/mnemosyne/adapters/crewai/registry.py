@@ -34,16 +34,17 @@ class _Factory:
             return self.backend(self.url, self.branch)
         if spec.startswith(PREFIX):
             url, branch, revision = parse_spec(spec)
-            backend = self.backend(canonical_url(url), branch)
+            backend = self.backend(canonical_url(url, secrets=True), branch)
             return backend if revision is None else backend.at(revision)
         return self.previous(spec) if self.previous else None
 
     def backend(self, url: str, branch: str) -> MnemosyneStorageBackend:
         with self.lock:
-            known = self.backends.get((url, branch))
+            shared = canonical_url(url), branch
+            known = self.backends.get(shared)
             if known is None:
                 known = MnemosyneStorageBackend(url, branch=branch, author=self.author)
-                self.backends[url, branch] = known
+                self.backends[shared] = known
             return known
 
 
@@ -71,7 +72,8 @@ def register(
     from crewai.memory.storage import factory
 
     unregister()
-    ours = _Factory(canonical_url(fspath(url)), branch, author, factory._factory)  # pyright: ignore[reportPrivateUsage]
+    opened = canonical_url(fspath(url), secrets=True)
+    ours = _Factory(opened, branch, author, factory._factory)  # pyright: ignore[reportPrivateUsage]
     factory.set_memory_storage_factory(ours)
     return ours.backend(ours.url, branch)
 

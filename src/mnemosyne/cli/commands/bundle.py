@@ -1,0 +1,27 @@
+"""`mnem bundle`."""
+
+import click
+
+from mnemosyne.bundles import check_car
+from mnemosyne.cli.exchange import bundle_json, show_bundle
+from mnemosyne.cli.progress import progress
+from mnemosyne.cli.session import Session
+from mnemosyne.cli.verb import Verb, pass_session
+
+
+@click.command("bundle", cls=Verb)
+@click.argument("path", type=click.Path())
+@pass_session
+def command(session: Session, path: str) -> None:
+    """Check the bundle at PATH, and show which branches and tags it holds.
+
+    A bundle is a CAR file that `mnem export` writes and `mnem import` reads. No store is needed.
+    The exit code is 6 if the file is damaged or incomplete.
+    """
+    output = session.output
+    with progress("checking") as advance:
+        bundle = check_car(path, advance)
+    if output.as_json:
+        output.json(bundle_json(bundle))
+    else:
+        show_bundle(output, "checked", bundle)

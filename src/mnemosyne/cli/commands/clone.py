@@ -1,0 +1,58 @@
+"""`mnem clone`."""
+
+import os
+
+import click
+
+import mnemosyne
+from mnemosyne.cli import completion
+from mnemosyne.cli.commands.init import DEFAULT_PATH
+from mnemosyne.cli.exchange import show_names
+from mnemosyne.cli.progress import progress
+from mnemosyne.cli.session import Session
+from mnemosyne.cli.store import ENVIRONMENT
+from mnemosyne.cli.verb import Verb, pass_session
+from mnemosyne.cli.writing import author_option
+from mnemosyne.errors import ValidationError
+
+
+@click.command("clone", cls=Verb)
+@click.argument("source")
+@click.argument("target", required=False)
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="BRANCH",
+    help="This branch, not all. May be repeated.",
+    shell_complete=completion.branches,
+)
+@author_option
+@pass_session
+def command(
+    session: Session, source: str, target: str | None, only: tuple[str, ...], author: str | None
+) -> None:
+    """Copy the store SOURCE, with the same commit ids, to a new store.
+
+    At TARGET, else where -s or MNEMOSYNE_URL say, else in memory.mnem. Both may be paths or URLs
+    of any kind. The copy knows SOURCE as the remote origin. If the copying breaks off, the same
+    command goes on from there.
+    """
+    url = target or session.url or os.environ.get(ENVIRONMENT) or DEFAULT_PATH
+    if url.startswith("memory:"):
+        raise ValidationError(f"{url} would be gone at once; name a file instead")
+    with progress("copying") as advance:
+        copy = mnemosyne.clone(
+            source,
+            url,
+            branches=list(only) or None,
+            author=session.author(author),
+            progress=advance,
+        )
+    output = session.output
+    with copy:
+        if output.as_json:
+            shown = {"branches": copy.branches(), "tags": copy.tags()}
+            output.json({"url": copy.url, "remotes": copy.remotes(), **shown})
+        else:
+            output.line(f"copied {source} to {url}")
+            show_names(output, copy.branches(), copy.tags())

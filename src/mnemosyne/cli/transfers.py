@@ -1,0 +1,41 @@
+"""What the verbs that exchange history with other stores share."""
+
+from typing import Any
+
+from mnemosyne.cli import describe
+from mnemosyne.cli.exchange import show_names
+from mnemosyne.cli.output import Output
+from mnemosyne.sync import Transfer
+
+__all__ = ["show_transfer", "transfer_json"]
+
+
+def transfer_json(transfer: Transfer) -> dict[str, Any]:
+    """What `--json` prints of a transfer."""
+    return {
+        "url": transfer.url,
+        "remote": transfer.remote,
+        "branches": dict(transfer.branches),
+        "tags": dict(transfer.tags),
+        "commits": transfer.commits,
+        "objects": transfer.objects,
+        "bytes": transfer.bytes,
+    }
+
+
+def show_transfer(output: Output, done: str, transfer: Transfer) -> None:
+    """Print what travelled, and where the branches and new tags are.
+
+    Args:
+        output: where to.
+        done: what was done, such as `fetched from`.
+        transfer: the transfer.
+    """
+    if output.as_json:
+        output.json(transfer_json(transfer))
+        return
+    commits = describe.counted(transfer.commits, "commit")
+    size = describe.byte_size(transfer.bytes)
+    output.line(f"{done} {transfer.url}: {commits}, {size}")
+    branches = {transfer.called(name): commit for name, commit in transfer.branches.items()}
+    show_names(output, branches, transfer.tags)

@@ -1,0 +1,1 @@
+"""The engine for many hosts: repositories in one PostgreSQL database."""

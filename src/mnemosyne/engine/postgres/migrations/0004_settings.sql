@@ -1,0 +1,6 @@
+CREATE TABLE mnemosyne.settings (
+    repository integer NOT NULL,
+    name bytea NOT NULL,
+    value bytea NOT NULL,
+    PRIMARY KEY (repository, name)
+);

@@ -1,0 +1,311 @@
+"""Cut wires, killed clients and servers: nothing acknowledged is lost, no outcome is guessed."""
+
+import os
+import subprocess
+import sys
+import threading
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+import mnemosyne
+from mnemosyne import EngineError, ReadOnlyError, Repository
+from mnemosyne.engine import open_engine
+from mnemosyne.engine.base import RefUpdate
+from mnemosyne.objects import object_id
+from postgres.proxy import Proxy
+from postgres.server import PASSWORD, Server
+
+CHILD = Path(__file__).parent.parent / "store_child.py"
+PATIENCE = 60
+MOVE = b"mnemosyne.write"
+
+
+@pytest.fixture
+def proxy(server):
+    proxy = Proxy(server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def repo(url):
+    with mnemosyne.open(url, create=True, author="tester") as repository:
+        yield repository
+
+
+@pytest.fixture
+def far(server, repo, proxy):
+    """The repository as it is reached by the proxy."""
+    name = repo.url.partition("repository=")[2]
+    with mnemosyne.open(server.url(name, port=proxy.port), author="far") as repository:
+        yield repository
+
+
+def start(action, url, name, count):
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    arguments = [sys.executable, str(CHILD), action, url, name, str(count)]
+    child = subprocess.Popen(arguments, **pipes)
+    assert child.stdout.readline() == "ready\n"
+    return child
+
+
+def go(child):
+    child.stdin.write("go\n")
+    child.stdin.flush()
+
+
+def test_a_warm_commit_is_at_most_three_round_trips(far, proxy):
+    far.put("a", 0)
+    for number in range(1, 6):
+        for key, expected in (("a", 3), (f"new/{number}", 2)):
+            before = proxy.round_trips
+            far.put(key, number)
+            assert proxy.round_trips - before == expected
+    before = proxy.round_trips
+    block = object_id(b"data")
+    far.blocks.engine.write({block: b"data"}, RefUpdate("r", None, block))
+    assert proxy.round_trips - before == 1
+
+
+def test_a_commit_whose_answer_is_lost_is_found(far, repo, proxy):
+    far.put("a", 0)
+    for number in range(1, 4):
+        proxy.cut("answer", MOVE)
+        commit = far.put("a", number)
+        assert proxy.cuts == number
+        assert repo.resolve().id == commit.id
+    assert [c.message for c in repo.log()][:4] == ["put a"] * 4
+    assert len(list(repo.log())) == 4
+    assert repo.verify().ok
+
+
+def test_a_commit_that_never_arrives_raises_and_changes_nothing(far, repo, proxy):
+    head = far.put("a", 0).id
+    proxy.cut("request", MOVE)
+    with pytest.raises(EngineError, match="try again"):
+        far.put("a", 1)
+    assert proxy.cuts == 1
+    assert repo.resolve().id == head
+    far.put("a", 2)
+    assert repo.at()["a"].content == 2
+
+
+def test_a_read_whose_answer_is_lost_is_asked_again(far, proxy):
+    far.put("a", 0)
+    proxy.cut("answer", b"FROM mnemosyne.refs")
+    assert far.at()["a"].content == 0
+    assert proxy.cuts == 1
+
+
+def test_a_transaction_that_loses_its_wire_is_undone(far, repo, proxy):
+    engine = far.blocks.engine
+    block = object_id(b"data")
+    with pytest.raises(EngineError), engine.exclusive():
+        engine.write({block: b"data"}, RefUpdate("r", None, block))
+        proxy.cut("request", b"SELECT target")
+        engine.ref("r")
+    assert proxy.cuts == 1
+    assert repo.blocks.engine.ref("r") is None
+    assert not repo.blocks.engine.read([block])
+    with engine.exclusive():
+        engine.write({}, RefUpdate("r", None, block))
+    assert repo.blocks.engine.ref("r") == block
+
+
+def test_connections_that_the_server_ended_are_replaced_before_use(server, repo):
+    repo.put("a", 0)
+    end_all = (
+        "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
+        "WHERE application_name = 'mnemosyne'"
+    )
+    for number in range(1, 4):
+        server.execute("mnemosyne", end_all)
+        repo.put("a", number)
+    assert len(list(repo.log())) == 4
+
+
+def test_processes_on_one_branch_lose_nothing(url, repo):
+    many = 2
+    repo.put("total", 0)
+    children = [start("save", url, f"w{number}", 60) for number in range(many)]
+    for child in children:
+        go(child)
+    acknowledged = dict(
+        line.split() for child in children for line in child.communicate()[0].splitlines()
+    )
+    assert [child.returncode for child in children] == [0] * many
+    assert len(acknowledged) == repo.at()["total"].content == 60 * many
+    assert all(repo.blame(key).commit.id == commit for key, commit in acknowledged.items())
+    assert repo.verify().ok
+
+
+def test_a_client_killed_while_it_writes_loses_nothing_acknowledged(url, repo):
+    repo.put("total", 0)
+    acknowledged = {}
+    for number in range(5):
+        child = start("save", url, f"w{number}", 1000)
+        go(child)
+        told = [child.stdout.readline() for _ in range(5 + number)]
+        child.kill()
+        told += child.stdout.readlines()
+        child.wait()
+        acknowledged |= dict(line.split() for line in told if line.endswith("\n"))
+    now = repo.at()
+    assert now["total"].content == len(now) - 1 >= len(acknowledged) >= 35
+    for key, commit in acknowledged.items():
+        assert repo.blame(key).commit.id == commit
+    repo.put("after", True)
+    assert repo.verify().ok
+
+
+@pytest.fixture
+def servers(monkeypatch):
+    """Starts servers of this test's own."""
+    monkeypatch.setenv("PGPASSWORD", PASSWORD)
+    made = []
+
+    def start(**options):
+        made.append(Server(**options))
+        made[-1].start()
+        return made[-1]
+
+    yield start
+    for server in made:
+        server.remove()
+
+
+def test_a_server_killed_under_load_loses_nothing_acknowledged(servers):
+    server = servers()
+    server.execute("postgres", "CREATE DATABASE mnemosyne")
+    url = server.url("load")
+    mnemosyne.open(url, create=True).put("total", 0)
+
+    def restart():
+        server.kill()
+        server.start()
+
+    _load(url, restart, restart)
+
+
+def test_a_failover_to_a_synchronous_standby_loses_nothing_acknowledged(servers):
+    primary = servers()
+    primary.execute("postgres", "CREATE DATABASE mnemosyne")
+    mnemosyne.open(primary.url("load"), create=True).put("total", 0)
+    standby = servers(standby_of=primary)
+    with pytest.raises(ReadOnlyError, match="standby"):
+        mnemosyne.open(standby.url("load"))
+    with mnemosyne.open(standby.url("load"), read_only=True) as follower:
+        assert follower.at()["total"].content == 0
+    primary.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
+    primary.execute("postgres", "SELECT pg_reload_conf()")
+    moment = threading.Event()
+    while primary.execute("postgres", "SELECT sync_state FROM pg_stat_replication") != [("sync",)]:
+        moment.wait(0.01)
+
+    def fail_over():
+        primary.kill()
+        standby.execute("postgres", "SELECT pg_promote()")
+
+    hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
+    both = primary.url("load").replace(f"127.0.0.1:{primary.port}", hosts)
+    _load(f"{both}&target_session_attrs=read-write", fail_over)
+
+
+def _load(url, *disturbances, writers=3):
+    """Write from several threads while things happen to the server; then look for all of it."""
+    acknowledged: dict[str, str] = {}
+    stop = threading.Event()
+
+    def write(name):
+        with mnemosyne.open(url, author=name) as repo:
+            number = 0
+            while not stop.is_set():
+                key = f"{name}/{number}"
+
+                def add(tx, key=key):
+                    tx.put(key, name)
+                    tx.put("total", tx["total"].content + 1)
+
+                with suppress(EngineError):
+                    acknowledged[key] = repo.transact(add).id
+                number += 1
+
+    threads = [threading.Thread(target=write, args=(f"w{n}",)) for n in range(writers)]
+    for thread in threads:
+        thread.start()
+    _until_longer(acknowledged, 30)
+    for disturb in disturbances:
+        disturb()
+        _until_longer(acknowledged, 30)
+    stop.set()
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+    with mnemosyne.open(url) as repo:
+        for key, commit in acknowledged.items():
+            assert repo.blame(key).commit.id == commit
+        now = repo.at()
+        assert now["total"].content == len(now) - 1 >= len(acknowledged)
+        assert repo.verify().ok
+
+
+def _until_longer(grown, more):
+    wanted, moment = len(grown) + more, threading.Event()
+    for _ in range(PATIENCE * 100):
+        if len(grown) >= wanted:
+            return
+        moment.wait(0.01)
+    raise AssertionError(f"{len(grown)} of {wanted} after {PATIENCE} s")
+
+
+def test_a_forked_child_makes_connections_of_its_own(repo):
+    repo.put("a", 0)
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            repo.put("child", repo.at()["a"].content)
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitpid(child, 0)[1] == 0
+    assert repo.at()["child"].content == 0
+    repo.put("a", 1)
+    assert repo.at()["a"].content == 1
+
+
+def test_a_child_forked_inside_a_transaction_leaves_it_to_its_parent(repo):
+    engine = repo.blocks.engine
+    block = object_id(b"data")
+    with engine.exclusive():
+        engine.write({}, RefUpdate("r", None, block))
+        child = os.fork()
+        if child == 0:
+            try:
+                engine.ref("r")
+            except EngineError as error:
+                os._exit(0 if "forked inside a transaction" in str(error) else 2)
+            finally:
+                os._exit(3)
+        assert os.waitpid(child, 0)[1] == 0
+        engine.write({}, RefUpdate("s", None, block))
+    assert dict(engine.refs("r")) | dict(engine.refs("s")) == {"r": block, "s": block}
+
+
+def test_nothing_is_kept_in_a_session(server, repo):
+    """So that a pooler may lend each transaction another connection."""
+    Repository(repo.blocks.engine).put("a", 0)
+    repo.transact(lambda tx: tx.put("a", tx["a"].content + 1))
+    engine = open_engine(repo.url)
+    with engine.exclusive():
+        engine.ref("r")
+    with engine._connections.lend() as connection:
+        prepared = connection.execute("SELECT name FROM pg_prepared_statements").fetchall()
+        locks = connection.execute(
+            "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND pid = pg_backend_pid()"
+        ).fetchall()
+        kept = connection.execute("SELECT current_setting('lock_timeout')").fetchall()
+    assert (prepared, locks, kept) == ([], [], [("0",)])
+    engine.close()

@@ -1,0 +1,122 @@
+"""Repositories to keep in step, and engines that watch, lie and disturb."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from mnemosyne import (
+    Repository,
+)
+from mnemosyne.engine.base import Exclusive, RefUpdate
+from mnemosyne.engine.memory import MemoryEngine
+from mnemosyne.objects import (
+    is_vector,
+    object_kind,
+)
+from mnemosyne.refs import initialise
+from mnemosyne.testing.faults import FaultyEngine
+
+
+def fresh(engine=None, author="tester"):
+    repo = Repository(engine or MemoryEngine(), author=author)
+    initialise(repo.blocks, 0)
+    return repo
+
+
+def filled(records=60):
+    """Two branches with a merge, vectors, an edit, a deletion, an undo and a tag."""
+    repo = fresh()
+    with repo.transaction() as tx:
+        for number in range(records):
+            tx.put(f"k/{number:03}", {"n": number}, embedding=[number, 1] if number % 3 else None)
+    repo.create_tag("v1")
+    repo.create_branch("side")
+    repo.put("k/001", {"n": "edited"}, embedding=[1, 1])
+    repo.put("k/002", {"n": "on the side"}, branch="side")
+    repo.merge("side")
+    repo.delete("k/003")
+    repo.undo()
+    return repo
+
+
+def refs(repo):
+    return repo.branches(), repo.tags()
+
+
+def objects(repo):
+    return set(repo.blocks.engine.ids())
+
+
+def assert_complete(engine):
+    """Every commit that is there has all that it reaches, whether or not a ref leads to it."""
+    there = MemoryEngine()
+    there.write(dict(engine.read(list(engine.ids()))))
+    for number, block in enumerate(list(engine.ids())):
+        data = engine.read([block])[block]
+        if not is_vector(block) and object_kind(block, data) == "commit":
+            there.write({}, RefUpdate(f"branch/{number}", None, block))
+    assert Repository(there).verify().problems == ()
+
+
+class Watched(FaultyEngine):
+    """Notes what is written, and what of it was there before."""
+
+    def __init__(self, engine):
+        super().__init__(engine)
+        self.new, self.again = set(), set()
+
+    def write(self, objects, update=None):
+        self.again |= self.engine.read(list(objects)).keys()
+        self.new |= objects.keys()
+        super().write(objects, update)
+
+
+class Lying(FaultyEngine):
+    """Gives other bytes for one object."""
+
+    def __init__(self, engine, block):
+        super().__init__(engine)
+        self.block = block
+
+    def read(self, ids):
+        found = dict(super().read(ids))
+        if self.block in found:
+            found[self.block] = found[self.block][:-1] + bytes([found[self.block][-1] ^ 1])
+        return found
+
+
+class Disturbed(FaultyEngine):
+    """Calls a function before those reads, outside of a lock, whose numbers are given."""
+
+    def __init__(self, engine, disturb, at):
+        super().__init__(engine)
+        self.disturb, self.at = disturb, at
+        self.reads, self.inside = 0, False
+
+    def read(self, ids):
+        if not self.inside:
+            self.reads += 1
+            if self.reads in self.at:
+                self.disturb()
+        return super().read(ids)
+
+    @contextmanager
+    def exclusive(self) -> Generator[None]:
+        assert isinstance(self.engine, Exclusive)
+        with self.engine.exclusive():
+            self.inside = True
+            try:
+                yield
+            finally:
+                self.inside = False
+
+
+class Plain:
+    """An engine without any capability."""
+
+    url = "plain://"
+    read_only = False
+
+    def __init__(self):
+        memory = MemoryEngine()
+        self.read, self.ref, self.refs = memory.read, memory.ref, memory.refs
+        self.write, self.close = memory.write, memory.close
