@@ -1,34 +1,21 @@
 """The part of `Repository` that acts on history: undo, revert, cherry-pick, restore."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Literal, overload
 
 from mnemosyne import revert
-from mnemosyne.blocks import Blocks
+from mnemosyne.base_methods import BaseMethods
 from mnemosyne.errors import ReadOnlyError
 from mnemosyne.model import ActionPlan, Commit
 from mnemosyne.refs import DEFAULT_BRANCH
 from mnemosyne.resolve import Resolution, Strategy
 from mnemosyne.revert import Prepare, Wishes
-from mnemosyne.transaction import Writer
 
 __all__ = ["ActionMethods"]
 
 
-class ActionMethods(ABC):
-    """What a repository can do with its history. Each method makes one commit, or none.
-
-    Attributes:
-        blocks: the objects, for code that works below the level of records.
-    """
-
-    blocks: Blocks
-    _writer: Writer
-
-    @abstractmethod
-    def resolve(self, revision: str = DEFAULT_BRANCH) -> Commit:
-        """The commit that a revision names."""
+class ActionMethods(BaseMethods):
+    """What a repository can do with its history. Each method makes one commit, or none."""
 
     @overload
     def undo(

@@ -1,49 +1,23 @@
 """The part of `Repository` that writes files for others and reads theirs."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection
 from os import PathLike, fspath
 
 from mnemosyne import bundles, jsonl
-from mnemosyne.blocks import Blocks
+from mnemosyne.base_methods import BaseMethods
 from mnemosyne.bundles import Bundle
 from mnemosyne.errors import NotFoundError
 from mnemosyne.model import Commit
 from mnemosyne.objects import Id
 from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
-from mnemosyne.snapshot import Snapshot
-from mnemosyne.transaction import Transaction, Writer
 
 __all__ = ["ExchangeMethods"]
 
 Progress = Callable[[int], object]
 
 
-class ExchangeMethods(ABC):
-    """What a repository can export and import.
-
-    Attributes:
-        blocks: the objects, for code that works below the level of records.
-    """
-
-    blocks: Blocks
-    _writer: Writer
-
-    @abstractmethod
-    def at(self, revision: str = DEFAULT_BRANCH) -> Snapshot:
-        """The memory as it stood at a revision."""
-
-    @abstractmethod
-    def transact(
-        self,
-        fn: Callable[[Transaction], object],
-        branch: str = DEFAULT_BRANCH,
-        *,
-        author: str | None = None,
-        message: str = "",
-        trailers: Mapping[str, str] | None = None,
-    ) -> Commit:
-        """Run a function in a transaction, again on the new head until it lands."""
+class ExchangeMethods(BaseMethods):
+    """What a repository can export and import."""
 
     def export_car(
         self,

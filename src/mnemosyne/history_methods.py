@@ -1,13 +1,12 @@
 """The part of `Repository` that reads history."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from itertools import islice
 
 from mnemosyne import history
+from mnemosyne.base_methods import BaseMethods
 from mnemosyne.blame import blame, blame_field, blame_prefix
-from mnemosyne.blocks import Blocks
 from mnemosyne.errors import NotFoundError, ValidationError
 from mnemosyne.graph import Verdict, bisect, is_ancestor
 from mnemosyne.model import Blame, Change, Commit
@@ -19,22 +18,8 @@ from mnemosyne.validation import check_moment
 __all__ = ["HistoryMethods"]
 
 
-class HistoryMethods(ABC):
-    """What a repository can say about its history.
-
-    Attributes:
-        blocks: the objects, for code that works below the level of records.
-    """
-
-    blocks: Blocks
-
-    @abstractmethod
-    def resolve(self, revision: str = DEFAULT_BRANCH) -> Commit:
-        """The commit that a revision names."""
-
-    @abstractmethod
-    def at(self, revision: str = DEFAULT_BRANCH) -> Snapshot:
-        """The memory as it stood at a revision."""
+class HistoryMethods(BaseMethods):
+    """What a repository can say about its history."""
 
     def log(
         self,

@@ -1,40 +1,29 @@
 """The part of `Repository` that exchanges history with other stores."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from os import PathLike
 
 from mnemosyne import merging, remotes, sync
+from mnemosyne.base_methods import BaseMethods
 from mnemosyne.blocks import Blocks
 from mnemosyne.model import Commit
 from mnemosyne.refs import DEFAULT_BRANCH, branch_ref, ref_names, remote_ref
 from mnemosyne.remotes import DEFAULT_REMOTE
 from mnemosyne.resolve import Resolution, Strategy
 from mnemosyne.sync import Mover, Transfer
-from mnemosyne.transaction import Writer
 from mnemosyne.transfer import Progress
 
 __all__ = ["SyncMethods"]
 
 
-class SyncMethods(ABC):
+class SyncMethods(BaseMethods):
     """How a repository keeps up with others.
 
     Wherever a remote is expected it can be the name of one, the URL or path of a store, or a
     `Repository`, which is left open. Only what is named is remembered: a branch `main` of a remote
     `origin` is the revision `origin/main` here.
-
-    Attributes:
-        blocks: the objects, for code that works below the level of records.
     """
-
-    blocks: Blocks
-    _writer: Writer
-
-    @abstractmethod
-    def create_branch(self, name: str, at: str = DEFAULT_BRANCH) -> Commit:
-        """Make a branch."""
 
     def remotes(self) -> dict[str, str]:
         """The URL of each remote, by name."""

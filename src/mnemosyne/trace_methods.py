@@ -1,42 +1,18 @@
 """The part of `Repository` that traces what came from a source, and takes it back."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
-from mnemosyne.blocks import Blocks
+from mnemosyne.base_methods import BaseMethods
 from mnemosyne.model import Change, Commit
-from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, branch_head, ref_names
+from mnemosyne.refs import BRANCH, branch_head, ref_names
 from mnemosyne.trace import Origin, Retraction, Traced, retract, trace
-from mnemosyne.transaction import Transaction, Writer
+from mnemosyne.transaction import Transaction
 
 __all__ = ["TraceMethods"]
 
 
-class TraceMethods(ABC):
-    """What a repository can do about a source that turned out to be bad.
-
-    Attributes:
-        blocks: the objects, for code that works below the level of records.
-    """
-
-    blocks: Blocks
-    _writer: Writer
-
-    @abstractmethod
-    def resolve(self, revision: str = DEFAULT_BRANCH) -> Commit:
-        """The commit that a revision names."""
-
-    @abstractmethod
-    def transact(
-        self,
-        fn: Callable[[Transaction], object],
-        branch: str = DEFAULT_BRANCH,
-        *,
-        author: str | None = None,
-        message: str = "",
-        trailers: Mapping[str, str] | None = None,
-    ) -> Commit:
-        """Run a function in a transaction, again on the new head until it lands."""
+class TraceMethods(BaseMethods):
+    """What a repository can do about a source that turned out to be bad."""
 
     def trace(
         self,
