@@ -6,14 +6,16 @@ from typing import Literal
 from urllib.parse import quote, unquote_to_bytes
 
 from mnemosyne.engine.base import Engine
+from mnemosyne.engine.shared import without_password
 from mnemosyne.errors import EngineError, ValidationError
 
 __all__ = ["canonical_url", "open_engine"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
-_LATER = {"s3"}
 _POSTGRES = {"postgresql", "postgres"}
-_KNOWN = "a plain path, sqlite:///path, postgresql://…?repository=NAME or memory://"
+_KNOWN = (
+    "a plain path, sqlite:///path, postgresql://…?repository=NAME, s3://bucket/prefix or memory://"
+)
 
 
 def open_engine(
@@ -29,7 +31,8 @@ def open_engine(
     Args:
         url: a plain path, which is taken literally; `sqlite:///relative/path` or
             `sqlite:////absolute/path`, where `%`, `?`, `#` and the like are percent-encoded;
-            `postgresql://user@host/database?repository=NAME`, with what else libpq takes; or
+            `postgresql://user@host/database?repository=NAME`, with what else libpq takes;
+            `s3://bucket/prefix`, with the options of `objectstore.url.ObjectStoreUrl`; or
             `memory://`, which is a new and empty store each time.
         create: make the store, and the directories above it, if it is missing. A store that
             exists is opened as it is.
@@ -64,6 +67,10 @@ def open_engine(
             durability=durability,
             busy_timeout=busy_timeout,
         )
+    if _scheme(url) == "s3":
+        return _open_object_store(
+            url, create=create, read_only=read_only, busy_timeout=busy_timeout
+        )
     path = _path(url)
     if path is None:
         from mnemosyne.engine.memory import MemoryEngine
@@ -97,6 +104,10 @@ def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
 
         canonical = parse_url(url).canonical
         return url if secrets else canonical
+    if _scheme(url) == "s3":
+        from mnemosyne.engine.objectstore.url import parse_url
+
+        return parse_url(url).canonical
     path = _path(url)
     return "memory://" if path is None else _sqlite_url(path)
 
@@ -124,7 +135,7 @@ def _open_postgres(
         from mnemosyne.engine.postgres.engine import PostgresEngine
     except ImportError as error:
         raise EngineError(
-            f"{parsed.canonical} needs psycopg and its pool ({error}); "
+            f"{parsed.canonical} needs psycopg and its pool ({_in_one_line(error)}); "
             "install mnemosyne-vcs[postgres]"
         ) from error
     return PostgresEngine(
@@ -136,6 +147,23 @@ def _open_postgres(
     )
 
 
+def _in_one_line(error: Exception) -> str:
+    return " ".join(str(error).split())
+
+
+def _open_object_store(url: str, *, create: bool, read_only: bool, busy_timeout: float) -> Engine:
+    from mnemosyne.engine.objectstore.url import parse_url
+
+    parsed = parse_url(url)
+    try:
+        from mnemosyne.engine.objectstore.engine import ObjectStoreEngine
+    except ImportError as error:
+        raise EngineError(
+            f"{parsed.canonical} needs obstore ({error}); install mnemosyne-vcs[objectstore]"
+        ) from error
+    return ObjectStoreEngine(parsed, create=create, read_only=read_only, busy_timeout=busy_timeout)
+
+
 def _path(url: str) -> str | None:
     """The absolute path of the file that a URL names; None of a store in memory."""
     scheme = _scheme(url) or "path"
@@ -145,8 +173,8 @@ def _path(url: str) -> str | None:
             raise ValidationError(f"{url!r}: memory:// takes no name; each one is a new store")
         return None
     if scheme not in ("path", "sqlite"):
-        missing = "is not available in this version" if scheme in _LATER else "is unknown"
-        raise ValidationError(f"{url!r}: the scheme {scheme}:// {missing}; use {_KNOWN}")
+        shown = without_password(url)
+        raise ValidationError(f"{shown!r}: the scheme {scheme}:// is unknown; use {_KNOWN}")
     return _checked(rest if scheme == "path" else _decoded(rest, url), url)
 
 

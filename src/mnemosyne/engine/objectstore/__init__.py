@@ -1,0 +1,1 @@
+"""The engine for fleets: one repository below a prefix of a bucket on S3, or on what speaks S3."""
