@@ -1,9 +1,9 @@
 """Compaction: small packs become large ones, and what nothing names any more is removed."""
 
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
-from datetime import timedelta
 
 from mnemosyne.engine.objectstore import logs, packs
 from mnemosyne.engine.objectstore.bucket import Bucket
@@ -14,10 +14,9 @@ from mnemosyne.engine.objectstore.packs import Pack
 from mnemosyne.errors import BusyError, EngineError, NotFoundError
 from mnemosyne.objects import Id, check_id, is_vector
 
-__all__ = ["ORPHAN_AGE", "compact"]
+__all__ = ["compact"]
 
 LARGE_BYTES = packs.PACK_BYTES // 2
-ORPHAN_AGE = timedelta(days=1)
 
 
 def compact(bucket: Bucket, segments: Segments, head: Head, url: str) -> None:
@@ -58,6 +57,7 @@ def _replace(
     old: list[Pack],
     commits: dict[Id, int],
 ) -> None:
+    began = time.time()
     names = {pack.name for pack in old}
     rows: list[Row] = [pack.row for pack in stored if pack.name not in names]
 
@@ -76,6 +76,7 @@ def _replace(
 
     def edit(manifest: Manifest) -> Manifest:
         require_same(manifest)
+        packs.require_recent(began, url)
         later = segments.rows(manifest.packs, before.packs.count)
         return replace(manifest, packs=Log(new_token(), recent=(*rows, *later)))
 
@@ -118,7 +119,7 @@ def _ordered(objects: dict[Id, bytes], commits: dict[Id, int]) -> dict[Id, bytes
 def _sweep(bucket: Bucket, segments: Segments, head: Head) -> None:
     """Remove what no manifest names, once no writer can be about to name it."""
     listed = [*bucket.list(packs.FOLDER), *bucket.list(logs.FOLDER)]
-    oldest = bucket.modified(NAME) - ORPHAN_AGE
+    oldest = bucket.modified(NAME) - packs.ORPHAN_AGE
     named = head.steadily(lambda now: _named(segments, now), head.newest())
     bucket.delete(
         [each.name for each in listed if each.name not in named and each.modified < oldest]

@@ -1,5 +1,6 @@
 """The engine for fleets: one repository below a prefix of a bucket."""
 
+import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -128,9 +129,15 @@ class ObjectStoreEngine:
         if not objects and update is None:
             return
         self._require_possible(update)
+        began = time.time()
         rows = self._store(objects, None if update is None else update.new)
+
+        def edit(manifest: Manifest) -> Manifest:
+            packs.require_recent(began, self.url)
+            return manifest.written(rows, update, self.url)
+
         try:
-            now = self._head.change(lambda manifest: manifest.written(rows, update, self.url))
+            now = self._head.change(edit)
         except RefConflictError:
             with suppress(EngineError):  # what stays is found by compaction
                 self._bucket.delete([f"{packs.FOLDER}/{row[0]}" for row in rows])

@@ -262,7 +262,7 @@ class Head:
             raise
         except NotFoundError:
             raise NotFoundError(
-                f"there is no repository at {self._url}; create=True makes one"
+                f"there is no repository at {self._url}; make it with create=True or `mnem init`"
             ) from None
         if found is None:
             assert known is not None

@@ -1,8 +1,8 @@
 """The manifest: one object that says what a repository in an object store is at this moment.
 
 It names the refs, the settings, and the logs of packs, of moves of refs and of the history index.
-Every change of the repository is one conditional put of it. (Icechunk keeps the state of a whole
-repository in one such object too, since its format 2.)
+Every change of the repository is one conditional put of it. (So is a table of Apache Iceberg what
+its current metadata file says, which writers swap for the next.)
 """
 
 import hashlib

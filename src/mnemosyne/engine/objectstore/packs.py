@@ -1,18 +1,30 @@
 """Packs: CAR files of the objects of one write, and where in them each object is."""
 
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 from io import BytesIO
 
 from mnemosyne.car import index_car, write_car
 from mnemosyne.engine.objectstore.logs import Row
-from mnemosyne.errors import CorruptObjectError, MnemosyneError
+from mnemosyne.errors import CorruptObjectError, EngineError, MnemosyneError
 from mnemosyne.objects import Id
 
-__all__ = ["FOLDER", "Pack", "contents", "damaged", "make_packs", "pack_of_row"]
+__all__ = [
+    "FOLDER",
+    "ORPHAN_AGE",
+    "Pack",
+    "contents",
+    "damaged",
+    "make_packs",
+    "pack_of_row",
+    "require_recent",
+]
 
 FOLDER = "packs"
 PACK_BYTES = 64_000_000
+ORPHAN_AGE = timedelta(days=1)
 ID_BYTES = 36
 _Places = dict[Id, tuple[int, int]]
 
@@ -108,6 +120,20 @@ def damaged(name: str) -> CorruptObjectError:
     return CorruptObjectError(
         f"{name} is damaged; restore an older version of it, or clone the repository from elsewhere"
     )
+
+
+def require_recent(began: float, url: str) -> None:
+    """Refuse to name packs that others may by now have swept, as nothing named them.
+
+    Args:
+        began: when the first of them was put, by `time.time`.
+        url: the store, for messages.
+
+    Raises:
+        EngineError: half the time after which they are swept is over.
+    """
+    if time.time() - began > ORPHAN_AGE.total_seconds() / 2:
+        raise EngineError(f"{url}: this write was halted for half a day; begin again")
 
 
 def _parts(objects: Mapping[Id, bytes]) -> Iterator[dict[Id, bytes]]:
