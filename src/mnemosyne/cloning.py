@@ -62,6 +62,7 @@ def clone(
         else:
             there = Blocks(open_engine(fspath(source), read_only=True))
             stack.callback(there.engine.close)
+        sync.branch_heads(there.engine, branches)
         here = open_engine(fspath(target), create=True, durability=durability)
         on_failure.callback(here.close)
         sync.clone(

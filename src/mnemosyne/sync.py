@@ -1,7 +1,7 @@
 """Bringing branches and tags of one store up to date with another: fetch, push, clone."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Engine, RefUpdate
@@ -11,7 +11,7 @@ from mnemosyne.objects import Id, text_id
 from mnemosyne.refs import BRANCH, TAG, branch_ref, initialise, remote_ref
 from mnemosyne.transfer import Progress, Sent, transfer
 
-__all__ = ["Mover", "Transfer", "clone", "fetch", "push"]
+__all__ = ["Mover", "Transfer", "branch_heads", "clone", "fetch", "push"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +26,7 @@ class Transfer:
         commits: how many commits were sent.
         objects: how many objects were sent, commits included.
         bytes: their size.
+        pruned: the branches that are forgotten here, as they are gone there.
     """
 
     url: str
@@ -35,6 +36,7 @@ class Transfer:
     commits: int
     objects: int
     bytes: int
+    pruned: tuple[str, ...] = ()
 
     def called(self, branch: str) -> str:
         """What a branch of the other store is called here, such as `origin/main`."""
@@ -69,11 +71,13 @@ def fetch(
     *,
     remote: str | None,
     branches: Collection[str] | None = None,
+    prune: bool = False,
     progress: Progress | None = None,
 ) -> Transfer:
     """Bring history here; see `Repository.fetch`."""
-    heads = _heads(there.engine, branches)
+    heads = branch_heads(there.engine, branches)
     tags: dict[str, Id] = {}
+    gone = _gone(here, remote, heads) if prune and remote and branches is None else {}
 
     def land() -> None:
         tags.update(_new_tags(there.engine, here))
@@ -83,10 +87,13 @@ def fetch(
             mover.move(there, here, ref, head, here.ref(ref), why)
         for ref, head in tags.items():
             mover.move(there, here, ref, head, None, why)
+        for name, head in gone.items():
+            ref = remote_ref(remote or "", name)
+            here.write({}, RefUpdate(ref, head, None, mover.who, mover.when, why))
 
     wanted = {*heads.values(), *(() if branches else there.engine.refs(TAG).values())}
     sent = transfer(there, here, wanted, land, progress)
-    return _report(there.engine.url, remote, heads, tags, sent)
+    return replace(_report(there.engine.url, remote, heads, tags, sent), pruned=tuple(gone))
 
 
 def push(
@@ -135,7 +142,7 @@ def clone(
     """Fill an empty store from another one; see `mnemosyne.clone`."""
     if here.refs():
         raise AlreadyExistsError(f"{here.url} holds a repository already; fetch or pull into it")
-    heads = _heads(there.engine, branches)
+    heads = branch_heads(there.engine, branches)
     tags: dict[str, Id] = {}
 
     def land() -> None:
@@ -154,8 +161,16 @@ def clone(
     return _report(there.engine.url, remote, heads, tags, sent)
 
 
-def _heads(engine: Engine, names: Collection[str] | None) -> dict[str, Id]:
-    """The branches of a store, or those that are chosen."""
+def branch_heads(engine: Engine, names: Collection[str] | None) -> dict[str, Id]:
+    """The branches of a store, or those that are chosen.
+
+    Args:
+        engine: the store.
+        names: the branches that are chosen; None for all.
+
+    Raises:
+        NotFoundError: the store has no branch of one of the names.
+    """
     known = {ref.removeprefix(BRANCH): head for ref, head in engine.refs(BRANCH).items()}
     if names is None:
         return known
@@ -163,6 +178,13 @@ def _heads(engine: Engine, names: Collection[str] | None) -> dict[str, Id]:
         if name not in known:
             raise NotFoundError(f"there is no branch {name!r} in {engine.url}")
     return {name: known[name] for name in names}
+
+
+def _gone(engine: Engine, remote: str, heads: Mapping[str, Id]) -> dict[str, Id]:
+    """What is remembered of branches that a remote has no more."""
+    prefix = remote_ref(remote)
+    known = {ref.removeprefix(prefix): head for ref, head in engine.refs(prefix).items()}
+    return {name: head for name, head in known.items() if name not in heads}
 
 
 def _new_tags(source: Engine, target: Engine) -> dict[str, Id]:

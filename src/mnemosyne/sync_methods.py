@@ -69,6 +69,7 @@ class SyncMethods(BaseMethods):
         remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
         *,
         branches: Collection[str] | None = None,
+        prune: bool = False,
         progress: Progress | None = None,
     ) -> Transfer:
         """Bring the history of another store here; no branch of this one moves.
@@ -80,6 +81,8 @@ class SyncMethods(BaseMethods):
             remote: the other store. If it has no name here, branches are not remembered, and
                 `gc` may collect what came; see `pull`.
             branches: the branches to fetch; all of them, and all tags, if not given.
+            prune: where all are fetched, forget here what is remembered of branches that are gone
+                there.
             progress: called now and then with how many objects have been looked at.
 
         Returns:
@@ -99,6 +102,7 @@ class SyncMethods(BaseMethods):
                 self._mover(),
                 remote=name,
                 branches=branches,
+                prune=prune,
                 progress=progress,
             )
 

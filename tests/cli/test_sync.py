@@ -67,6 +67,20 @@ class TestKeepingUp:
         assert mnem("pull", "--json").json["id"] == head(copy) == head(store.path)
         assert mnem("pull").lines == ["nothing new: main has all of origin/main already"]
 
+    def test_fetch_forgets_what_is_gone(self, mnem, store, copy):
+        mnem("-s", str(store.path), "branch", "trial")
+        mnem("fetch")
+        mnem("-s", str(store.path), "branch", "--delete", "trial", "--yes")
+        assert not any("forgot" in line for line in mnem("fetch").lines)
+        assert mnem("fetch", "--prune").lines[-1] == "forgot origin/trial, which is gone there"
+        assert "--only" in mnem("fetch", "--prune", "--only", "main", code=2).stderr
+
+    def test_a_clone_of_a_branch_that_is_not_there_leaves_nothing(self, mnem, store, tmp_path):
+        target = tmp_path / "new.mnem"
+        args = ("clone", str(store.path), str(target), "--only", "nowhere")
+        assert "no branch 'nowhere'" in mnem(*args, code=3).stderr
+        assert not target.exists()
+
     def test_a_push_that_is_behind_says_what_to_do(self, mnem, store, copy):
         mnem("-s", str(store.path), "put", "theirs", "1")
         mnem("put", "mine", "1")

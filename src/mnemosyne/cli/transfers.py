@@ -20,6 +20,7 @@ def transfer_json(transfer: Transfer) -> dict[str, Any]:
         "commits": transfer.commits,
         "objects": transfer.objects,
         "bytes": transfer.bytes,
+        "pruned": list(transfer.pruned),
     }
 
 
@@ -39,3 +40,5 @@ def show_transfer(output: Output, done: str, transfer: Transfer) -> None:
     output.line(f"{done} {transfer.url}: {commits}, {size}")
     branches = {transfer.called(name): commit for name, commit in transfer.branches.items()}
     show_names(output, branches, transfer.tags)
+    for name in transfer.pruned:
+        output.line(f"forgot {transfer.called(name)}, which is gone there")
