@@ -39,6 +39,7 @@ NAMES = {
     "GcReport",
     "Hit",
     "MergePlan",
+    "NetworkFileSystemWarning",
     "Problem",
     "Provenance",
     "Record",

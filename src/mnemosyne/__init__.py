@@ -3,6 +3,7 @@
 from mnemosyne.bundles import Bundle
 from mnemosyne.cloning import clone
 from mnemosyne.collect import GcReport
+from mnemosyne.engine.filesystems import NetworkFileSystemWarning
 from mnemosyne.errors import (
     AlreadyExistsError,
     BusyError,
@@ -66,6 +67,7 @@ __all__ = [
     "InvalidRevisionError",
     "MergePlan",
     "MnemosyneError",
+    "NetworkFileSystemWarning",
     "NotFoundError",
     "Problem",
     "Provenance",

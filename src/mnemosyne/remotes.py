@@ -1,22 +1,20 @@
 """Remotes: other stores by name, and what is remembered of their branches."""
 
 import os
-import re
 from collections.abc import Generator
 from contextlib import contextmanager
 
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine import canonical_url, open_engine
 from mnemosyne.engine.base import Engine, HasSettings, RefUpdate
+from mnemosyne.engine.shared import without_password
 from mnemosyne.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
 from mnemosyne.refs import remote_ref
 
-__all__ = ["DEFAULT_REMOTE", "add_remote", "opened", "remotes", "remove_remote", "without_password"]
+__all__ = ["DEFAULT_REMOTE", "add_remote", "opened", "remotes", "remove_remote"]
 
 DEFAULT_REMOTE = "origin"
 _SETTING = "remote/"
-_BEFORE_HOST = re.compile(r"(?<=://)([^/@:?#]*):[^/?#]*@")
-_IN_QUERY = re.compile(r"(?<=[?&])password=[^&]*&?")
 
 
 def remotes(engine: Engine) -> dict[str, str]:
@@ -99,7 +97,8 @@ def opened(
     except NotFoundError as error:
         if url is not None:
             raise
-        raise NotFoundError(f"there is no remote {text!r} in {engine.url}, and {error}") from error
+        shown = without_password(text)
+        raise NotFoundError(f"there is no remote {shown!r} in {engine.url}, and {error}") from error
     try:
         yield None if url is None else text, Blocks(other)
     finally:
@@ -110,8 +109,3 @@ def _settings(engine: Engine) -> HasSettings:
     if not isinstance(engine, HasSettings):
         raise EngineError(f"{engine.url} keeps no remotes; give the URL of the other store instead")
     return engine
-
-
-def without_password(url: str) -> str:
-    """A URL without the password that it may hold, before the host or among the parameters."""
-    return _IN_QUERY.sub("", _BEFORE_HOST.sub(r"\1@", url)).rstrip("?&")

@@ -1,19 +1,21 @@
 """Blocks that are kept nearby: which, for how long, and never damaged ones."""
 
 from pathlib import Path
+from random import Random
 
 import apsw
 import pytest
 
 from mnemosyne.engine.cache import BlockCache, DiskCache
 from mnemosyne.errors import EngineError
-from mnemosyne.testing._engine_hooks import blob
+from mnemosyne.objects import object_id
 
 MEGABYTE = 1_000_000
 
 
 def blobs(numbers, size=1000):
-    return dict(blob(number, size) for number in numbers)
+    each = (Random(number).randbytes(size) for number in numbers)
+    return {object_id(data): data for data in each}
 
 
 def test_memory_keeps_what_was_used_last():

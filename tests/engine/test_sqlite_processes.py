@@ -1,41 +1,21 @@
 """SQLite stores shared by processes: races, locks, forks and deaths."""
 
 import os
-import subprocess
-import sys
 import threading
-from contextlib import contextmanager
 from pathlib import Path
 
 import apsw
 import pytest
 
+from children import Child, go
 from mnemosyne.engine import open_engine
 from mnemosyne.engine.base import RefUpdate
 from mnemosyne.errors import BusyError, EngineError
 from mnemosyne.objects import object_id, parse_id, text_id
 
-CHILD = str(Path(__file__).with_name("child.py"))
 
-
-@contextmanager
 def child(*arguments):
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    process = subprocess.Popen([sys.executable, CHILD, *map(str, arguments)], **pipes)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def line(process):
-    return process.stdout.readline().strip()
-
-
-def tell(process):
-    process.stdin.write("go\n")
-    process.stdin.flush()
+    return Child(Path(__file__).with_name("child.py"), *arguments)
 
 
 def chain(engine, ref="main"):
@@ -70,10 +50,8 @@ def test_four_processes_of_a_hundred_commits_all_land(engine, tmp_path):
     with child("race", engine.url, "a", 100) as a, child("race", engine.url, "b", 100) as b:  # noqa: SIM117
         with child("race", engine.url, "c", 100) as c, child("race", engine.url, "d", 100) as d:
             racers = [a, b, c, d]
-            assert [line(racer) for racer in racers] == ["ready"] * 4
-            for racer in racers:
-                tell(racer)
-            assert [line(racer) for racer in racers] == ["done"] * 4
+            go(racers)
+            assert [racer.line() for racer in racers] == ["done"] * 4
     landed = chain(engine)
     assert sorted(landed) == sorted(f"{name}-{n}" for name in names for n in range(100))
     assert [entry.who for entry in engine.reflog("main")] == landed
@@ -86,12 +64,11 @@ def test_nothing_acknowledged_is_lost_by_twenty_kills(engine, tmp_path):
     acknowledged = []
     for kill in range(20):
         with child("commit_until_killed", engine.url) as process:
-            acknowledged += [line(process) for _ in range(kill % 7 + 1)]
-            process.kill()
-            acknowledged += process.stdout.read().split()
+            acknowledged += [process.line() for _ in range(kill % 7 + 1)]
+            acknowledged += process.kill()
         head = engine.ref("main")
         assert head is not None
-        ids = [parse_id(text) for text in acknowledged if len(text) == len(text_id(head))]
+        ids = [parse_id(text) for text in acknowledged]
         assert set(engine.read(ids)) == set(ids)
         moves = [entry.new for entry in engine.reflog("main")]
         assert set(map(text_id, ids)) <= set(moves)
@@ -104,7 +81,7 @@ def test_nothing_acknowledged_is_lost_by_twenty_kills(engine, tmp_path):
 def test_a_lock_held_by_another_process_is_busy_after_the_timeout(engine):
     impatient = open_engine(engine.url, busy_timeout=0.05)
     with child("hold", engine.url) as holder:
-        assert line(holder) == "held"
+        assert holder.line() == "held"
         for act in (
             lambda: impatient.write(dict([block_of("x")])),
             lambda: impatient.exclusive().__enter__(),
@@ -114,8 +91,8 @@ def test_a_lock_held_by_another_process_is_busy_after_the_timeout(engine):
                 act()
         assert impatient.ref("main") is None
         assert impatient.read([block_of("x")[0]]) == {}
-        tell(holder)
-        assert line(holder) == "released"
+        holder.go()
+        assert holder.line() == "released"
     impatient.write(dict([block_of("x")]), RefUpdate("main", None, block_of("x")[0]))
     assert engine.ref("main") == block_of("x")[0]
     impatient.close()
@@ -144,10 +121,8 @@ def test_processes_that_make_one_store_at_once_share_it(tmp_path):
     path = tmp_path / "new" / "store.mnem"
     with child("create", path) as a, child("create", path) as b, child("create", path) as c:
         makers = [a, b, c]
-        assert [line(maker) for maker in makers] == ["ready"] * 3
-        for maker in makers:
-            tell(maker)
-        assert [line(maker) for maker in makers] == ["done"] * 3
+        go(makers)
+        assert [maker.line() for maker in makers] == ["done"] * 3
     engine = open_engine(path)
     assert chain(engine) == ["x"] * 3
     engine.close()

@@ -39,7 +39,8 @@ not ask; where nobody can answer, one of the two is needed.
 
 Errors go to stderr, in one line and with more lines where there is more to say. With `--json`
 they are `{"error": {"kind": …, "message": …}}`; a conflict also has `conflicts`,
-and a search without a single answer `candidates`."""
+and a search without a single answer `candidates`. A warning is one line on stderr too, with
+`--json` `{"warning": {"kind": …, "message": …}}`; the verb goes on."""
 
 
 def reference() -> str:

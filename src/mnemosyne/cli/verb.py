@@ -42,7 +42,7 @@ def shared_options() -> list[click.Option]:
             metavar="URL",
             expose_value=False,
             callback=_into_session("url"),
-            help="The store: a path, or sqlite:///path.",
+            help="The store: a path, or a URL such as postgresql://… or s3://….",
         ),
         click.Option(
             ["-b", "--branch"],

@@ -12,6 +12,7 @@ from mnemosyne.errors import EngineError, ValidationError
 __all__ = ["canonical_url", "open_engine"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
+_NEARLY = re.compile(r"(sqlite|memory|postgres|postgresql|s3):", re.IGNORECASE)
 _POSTGRES = {"postgresql", "postgres"}
 _KNOWN = (
     "a plain path, sqlite:///path, postgresql://…?repository=NAME, s3://bucket/prefix or memory://"
@@ -168,6 +169,12 @@ def _path(url: str) -> str | None:
     """The absolute path of the file that a URL names; None of a store in memory."""
     scheme = _scheme(url) or "path"
     rest = url if scheme == "path" else url.partition("://")[2]
+    if scheme == "path" and _NEARLY.match(url):
+        shown = without_password(url)
+        raise ValidationError(
+            f"{shown!r} is no URL, which has '://' behind the scheme; a file of that name is "
+            f"./{shown}"
+        )
     if scheme == "memory":
         if rest:
             raise ValidationError(f"{url!r}: memory:// takes no name; each one is a new store")

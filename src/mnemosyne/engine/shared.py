@@ -1,11 +1,16 @@
 """What every engine says in the same words."""
 
+import re
+
 from mnemosyne.engine.base import RefUpdate
 from mnemosyne.errors import RefConflictError
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id, text_id
 
-__all__ = ["ref_conflict", "reflog_entry"]
+__all__ = ["ref_conflict", "reflog_entry", "without_password"]
+
+_BEFORE_HOST = re.compile(r"(?<=://)([^/@:?#]*):[^/?#]*@")
+_IN_QUERY = re.compile(r"(?<=[?&])[a-z]*password=[^&]*&?")
 
 
 def ref_conflict(url: str, update: RefUpdate, found: Id | None) -> RefConflictError:
@@ -21,6 +26,11 @@ def reflog_entry(update: RefUpdate) -> ReflogEntry:
     return ReflogEntry(
         update.name, _text(update.old), _text(update.new), update.who, update.when, update.why
     )
+
+
+def without_password(url: str) -> str:
+    """A URL without the password that it may hold, before the host or among the parameters."""
+    return _IN_QUERY.sub("", _BEFORE_HOST.sub(r"\1@", url)).rstrip("?&")
 
 
 def _text(target: Id | None) -> str | None:

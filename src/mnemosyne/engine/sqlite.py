@@ -14,6 +14,7 @@ from typing import Any, Literal, TypeVar, TypeVarTuple
 import apsw
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
+from mnemosyne.engine.filesystems import warn_of_network
 from mnemosyne.engine.shared import ref_conflict, reflog_entry
 from mnemosyne.engine.sqlite_file import StoreFile
 from mnemosyne.engine.sqlite_pool import Pool
@@ -46,7 +47,7 @@ class SQLiteEngine:
     """A store in one SQLite file. It has every capability.
 
     Writers of all processes take turns; readers wait for nobody. `synchronous` is FULL, or NORMAL
-    with relaxed durability.
+    with relaxed durability. Opened for writing on a network file system, it warns.
 
     Args:
         path: the file, absolute.
@@ -76,6 +77,8 @@ class SQLiteEngine:
         synchronous = "FULL" if durability == "full" else "NORMAL"
         self._file = StoreFile(path, url, read_only, synchronous, busy_timeout)
         self._file.require(create=create)
+        if not read_only:
+            warn_of_network(path)
         self._pool = Pool(path, self._file.connect, self._file.stamp, busy_timeout)
         self._busy_timeout = busy_timeout
         self._held: tuple[int, apsw.Connection] | None = None

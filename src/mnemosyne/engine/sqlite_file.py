@@ -69,10 +69,10 @@ class StoreFile:
         """
         if not self._is_empty():
             return
-        if self.read_only:
-            raise NotFoundError(f"there is no store at {self.url} that could be read")
-        if not create:
-            raise NotFoundError(f"there is no store at {self.url}; create=True makes one")
+        if self.read_only or not create:
+            raise NotFoundError(
+                f"there is no store at {self.url}; make it with create=True or `mnem init`"
+            )
         self._create()
 
     def stamp(self) -> Hashable:
@@ -290,6 +290,8 @@ class StoreFile:
     def _cannot_make(self, error: OSError | apsw.Error) -> MnemosyneError:
         directory = Path(self.path).parent
         existing = next(above for above in (directory, *directory.parents) if above.exists())
+        if not existing.is_dir():
+            return EngineError(f"{self.path} cannot be made: {existing} is no directory")
         if not os.access(existing, os.W_OK):
             return ReadOnlyError(f"{self.path} cannot be made: {existing} cannot be written")
         return self.error(error) if isinstance(error, apsw.Error) else self._unreachable(error)

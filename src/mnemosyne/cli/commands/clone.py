@@ -13,6 +13,7 @@ from mnemosyne.cli.session import Session
 from mnemosyne.cli.store import ENVIRONMENT
 from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.cli.writing import author_option
+from mnemosyne.engine.shared import without_password
 from mnemosyne.errors import ValidationError
 
 
@@ -54,5 +55,5 @@ def command(
             shown = {"branches": copy.branches(), "tags": copy.tags()}
             output.json({"url": copy.url, "remotes": copy.remotes(), **shown})
         else:
-            output.line(f"copied {source} to {url}")
+            output.line(f"copied {without_password(source)} to {without_password(url)}")
             show_names(output, copy.branches(), copy.tags())

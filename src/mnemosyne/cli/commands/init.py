@@ -8,6 +8,7 @@ import mnemosyne
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.store import ENVIRONMENT
 from mnemosyne.cli.verb import Verb, pass_session
+from mnemosyne.engine.shared import without_password
 from mnemosyne.errors import AlreadyExistsError, NotFoundError, ValidationError
 
 DEFAULT_PATH = "memory.mnem"
@@ -30,9 +31,9 @@ def command(session: Session, path: str | None) -> None:
         with mnemosyne.open(url, create=True) as repository:
             made = repository.url
     else:
-        raise AlreadyExistsError(f"there is a store at {url} already")
+        raise AlreadyExistsError(f"there is a store at {without_password(url)} already")
     output = session.output
     if output.as_json:
         output.json({"url": made})
     else:
-        output.line("made an empty store: ", url)
+        output.line("made an empty store: ", without_password(url))

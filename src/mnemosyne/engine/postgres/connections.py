@@ -35,7 +35,7 @@ _DEFAULTS = {
     "application_name": "mnemosyne",
 }
 
-logging.getLogger("psycopg.pool").addHandler(logging.NullHandler())  # else it prints warnings
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it prints warnings
 
 _of_parent: list[object] = []
 """Pools that a forked child inherited; kept, because to close them is the parent's to do."""
@@ -59,7 +59,9 @@ class Connections:
             self._conninfo = make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(url.dsn)})
         except psycopg.Error as error:
             said = " ".join(str(error).split())
-            raise ValidationError(f"{self._shown!r} is no PostgreSQL URL: {said}") from None
+            raise ValidationError(
+                f"{self._shown!r} is no PostgreSQL URL: {said}; correct that part of it"
+            ) from None
         self._pool: ConnectionPool[Connection] | None = None
         self._lock = Lock()
         renew_after_fork(self)
@@ -76,6 +78,7 @@ class Connections:
 
         Raises:
             NotFoundError: there is no such database.
+            ValidationError: a parameter of the URL has a value that libpq does not know.
             BusyError: the server takes no more connections.
             EngineError: the server is out of reach, or refused.
         """

@@ -10,6 +10,7 @@ from mnemosyne.errors import (
     MnemosyneError,
     NotFoundError,
     ReadOnlyError,
+    ValidationError,
 )
 
 __all__ = ["connection_error", "engine_error"]
@@ -42,7 +43,7 @@ _OF_STATEMENTS: list[tuple[_Kinds, type[MnemosyneError], str]] = [
     (
         (pg.UndefinedTable, pg.InvalidSchemaName, pg.UndefinedColumn),
         NotFoundError,
-        "the tables are gone; restore them from a backup, or open it with create=True",
+        "the tables are gone; restore the schema 'mnemosyne' from a backup",
     ),
     (
         (pg.DataCorrupted, pg.IndexCorrupted),
@@ -56,6 +57,7 @@ _OF_STATEMENTS: list[tuple[_Kinds, type[MnemosyneError], str]] = [
     ),
 ]
 _REFUSED = ("password", "authentication", "no pg_hba.conf entry", "role ")
+_UNENCRYPTED = ("SSL", "certificate")
 _FULL = ("too many clients", "too many connections", "remaining connection slots")
 
 
@@ -81,6 +83,8 @@ def connection_error(url: str, error: psycopg.Error) -> MnemosyneError:
     said = _said(error)
     if any(words in said for words in _FULL):
         return BusyError(f"{url} takes no more connections now: {said}; try again")
+    if "invalid" in said and "value" in said:
+        return ValidationError(f"{url!r} is no PostgreSQL URL: {said}; correct that part of it")
     if "database" in said and "does not exist" in said:
         return NotFoundError(f"{url}: {said}; make the database with createdb, or correct the URL")
     if any(words in said for words in _REFUSED):
@@ -88,9 +92,14 @@ def connection_error(url: str, error: psycopg.Error) -> MnemosyneError:
             f"{url} refused to let this user in: {said}; check the user, and the password in the "
             "URL, PGPASSWORD or the password file"
         )
+    if any(words in said for words in _UNENCRYPTED):
+        return EngineError(
+            f"{url} gives no connection that is encrypted as asked: {said}; check sslmode and the "
+            "certificates"
+        )
     return EngineError(f"{url} cannot be reached: {said}; check host and port, or try again")
 
 
 def _said(error: psycopg.Error) -> str:
     primary = error.diag.message_primary or str(error) or type(error).__name__
-    return " ".join(primary.split())
+    return " ".join(primary.removeprefix("connection failed: ").split())

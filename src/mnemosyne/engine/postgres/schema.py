@@ -46,12 +46,12 @@ def require_repository(
     present, newest = _version(connection), len(migrations())
     if present > newest:
         raise FormatVersionError(
-            f"{url} has tables of version {present}; this program knows {newest}: upgrade it"
+            f"{url} has tables of version {present}; this program knows {newest}: upgrade Mnemosyne"
         )
     if present == 0 and (read_only or not create):
         raise NotFoundError(
             f"there is no store at {url}: the database has no schema 'mnemosyne' with its tables; "
-            "open it with create=True"
+            "make them with create=True or `mnem init`"
         )
     if present < newest:
         if read_only:
@@ -70,7 +70,9 @@ def require_repository(
         "SELECT id FROM mnemosyne.repositories WHERE name = %s", (name,)
     ).fetchone()
     if found is None:
-        raise NotFoundError(f"there is no repository {name!r} at {url}; create=True makes one")
+        raise NotFoundError(
+            f"there is no repository {name!r} at {url}; make it with create=True or `mnem init`"
+        )
     return found[0]
 
 
