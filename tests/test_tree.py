@@ -112,6 +112,7 @@ def test_the_empty_tree_is_one_fixed_node():
     assert tree.build({}) == tree.Edit(tree.EMPTY_ROOT, {}, {})
     lookup = Forest().lookup
     assert tree.get(lookup, tree.EMPTY_ROOT, "a") is None
+    assert tree.get_many(lambda _: {}, tree.EMPTY_ROOT, ["a"]) == {}
     assert tree.count(lookup, tree.EMPTY_ROOT) == 0
     assert list(tree.scan(lookup, tree.EMPTY_ROOT)) == []
     assert list(tree.scan(lookup, tree.EMPTY_ROOT, reverse=True)) == []

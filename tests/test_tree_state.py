@@ -94,6 +94,9 @@ class TreeMachine(RuleBasedStateMachine):
         assert tree.get(self.lookup, self.root, key) == self.records.get(key)
         under = sorted(item for item in self.records.items() if item[0].startswith(prefix))
         assert list(tree.scan(self.lookup, self.root, prefix)) == under
+        asked = {key, *dict(under)}
+        many = {each: record for each, record in self.records.items() if each in asked}
+        assert tree.get_many(lambda _: self.nodes, self.root, asked) == many
         assert list(tree.scan(self.lookup, self.root, prefix, reverse=True)) == under[::-1]
         assert tree.count(self.lookup, self.root, prefix) == len(under)
         at = bisect_left(under, (key,))

@@ -1,8 +1,9 @@
 """Branches and tags: their names in the engine, and the first commit of every repository."""
 
-from collections.abc import Collection, Mapping
+import time
+from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Exclusive, IndexEntry, RefUpdate
@@ -18,6 +19,7 @@ __all__ = [
     "REMOTE",
     "ROOT_COMMIT",
     "TAG",
+    "LastHeads",
     "branch_head",
     "branch_ref",
     "initialise",
@@ -29,6 +31,7 @@ __all__ = [
 
 BRANCH, TAG, REMOTE = "branch/", "tag/", "remote/"
 DEFAULT_BRANCH = "main"
+GUESS_FOR = 1.0
 
 
 def _root_commit() -> tuple[Commit, bytes]:
@@ -91,6 +94,58 @@ def branch_head(blocks: Blocks, name: str) -> Commit:
             f"there is no branch {name!r} in {blocks.engine.url}; create_branch({name!r}) makes one"
         )
     return blocks.commit(text_id(head))
+
+
+@dataclass(frozen=True, slots=True)
+class _Left:
+    head: Commit
+    alone: bool
+    looked: float
+
+
+class LastHeads:
+    """Where one process has left branches, so that a write that reads nothing need not ask.
+
+    A branch on which nobody else wrote between two commits of this process is guessed to be where
+    the second one left it, for a second from when it was last looked at. The guess needs no proof:
+    a write moves a ref only from where it is expected.
+
+    Args:
+        clock: gives seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._left: dict[str, _Left] = {}
+        self._clock = clock
+
+    def note(self, branch: str, base: Commit, commit: Commit) -> None:
+        """Remember a commit of this process.
+
+        Args:
+            branch: the branch that it is on.
+            base: what the branch pointed at before.
+            commit: the commit.
+        """
+        left = self._left.get(branch)
+        if left is not None and left.head.id == base.id:
+            self._left[branch] = _Left(commit, True, left.looked)
+        else:
+            self._left[branch] = _Left(commit, False, self._clock())
+
+    def forget(self, branch: str) -> None:
+        """Have the next write to a branch look at it."""
+        self._left.pop(branch, None)
+
+    def guess(self, branch: str) -> Commit | None:
+        """The commit that a branch probably points at; None if it is time to look."""
+        left = self._left.get(branch)
+        if left is None or not left.alone:
+            return None
+        now = self._clock()
+        if now - left.looked < GUESS_FOR:
+            return left.head
+        self._left[branch] = replace(left, looked=now)
+        return None
 
 
 def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:

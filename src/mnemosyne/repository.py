@@ -23,6 +23,7 @@ from mnemosyne.errors import (
 from mnemosyne.exchange_methods import ExchangeMethods
 from mnemosyne.graph import merge_bases
 from mnemosyne.history_methods import HistoryMethods
+from mnemosyne.index_methods import IndexMethods
 from mnemosyne.maintenance import Stats, VerifyReport
 from mnemosyne.model import JSON, Commit, MergePlan, Provenance, ReflogEntry
 from mnemosyne.objects import parse_id
@@ -81,6 +82,9 @@ def open_repository(
         ReadOnlyError: it must be made or written, and cannot be.
         EngineError: what is there is no store, or cannot be read.
         ValidationError: the URL is of no known form.
+
+    Warns:
+        NetworkFileSystemWarning: a file to be written lies on a network file system.
     """
     engine = open_engine(fspath(url), create=create, read_only=read_only, durability=durability)
     repository = Repository(engine, author=author, embed=embed)
@@ -89,7 +93,9 @@ def open_repository(
     return repository
 
 
-class Repository(HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods, SyncMethods):
+class Repository(
+    HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods, SyncMethods, IndexMethods
+):
     """Versioned memory. Safe for use by many threads, and by many processes at once.
 
     Normally made by `mnemosyne.open`. As a context manager it closes at the end of the block.
@@ -285,7 +291,15 @@ class Repository(HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods, S
                 event_time=event_time,
             )
 
-        return self.transact(write, branch, author=author, message=message or f"put {key}")
+        self._check_writable()
+        return transact(
+            self._writer,
+            write,
+            branch,
+            author=author,
+            message=message or f"put {key}",
+            reads=False,
+        )
 
     def delete(
         self,

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
@@ -13,14 +13,24 @@ from mnemosyne.views.base import Kind, View, ViewCache
 from mnemosyne.where import Where, predicate
 
 if TYPE_CHECKING:
+    from mnemosyne.model import Vector
     from mnemosyne.transaction import Embed, VectorLike
-    from mnemosyne.views.keys import Selection
+    from mnemosyne.views.indexed import IndexedVectors
+    from mnemosyne.views.keys import Keep, Selection
     from mnemosyne.views.vectors import VectorView
 
 __all__ = ["Snapshot"]
 
 A = TypeVar("A")
 V = TypeVar("V", bound=View)
+
+
+class _Filters(TypedDict):
+    prefix: str
+    within: "Selection | None"
+    keep: "Keep | None"
+    limit: int
+    min_score: float
 
 
 class Snapshot(Mapping[str, Record]):
@@ -106,7 +116,9 @@ class Snapshot(Mapping[str, Record]):
         Raises:
             NotFoundError: there is no record under one of them.
         """
-        entries = ((key, self._block(key)) for key in keys)
+        keys = list(keys)
+        found = tree.get_many(self._blocks.nodes, self.root, keys)
+        entries = ((key, found.get(key) or self._block(key)) for key in keys)
         return self._blocks.records(entries, with_vectors=with_vectors)
 
     def count(self, prefix: str = "") -> int:
@@ -164,14 +176,8 @@ class Snapshot(Mapping[str, Record]):
                 )
             query = self._embed([query])[0]
         floats = vector_of_floats(vector_floats(query, "the query"))
-        view = self.vectors(vector)
-        dimensions = view.dimensions()
-        if dimensions and len(floats) not in dimensions:
-            raise DimensionError(
-                f"the query has {len(floats)} dimensions; the vectors named {vector!r} at commit "
-                f"{self.commit.id} have {', '.join(map(str, dimensions))}"
-            )
-        hits = view.search(
+        hits = self._nearest(
+            vector,
             floats,
             prefix=prefix,
             within=within,
@@ -179,6 +185,11 @@ class Snapshot(Mapping[str, Record]):
             limit=limit,
             min_score=min_score,
         )
+        if not hits and (dimensions := self.dimensions(vector)) and len(floats) not in dimensions:
+            raise DimensionError(
+                f"the query has {len(floats)} dimensions; the vectors named {vector!r} at commit "
+                f"{self.commit.id} have {', '.join(map(str, dimensions))}"
+            )
         records = self.get_many((key for key, _ in hits), with_vectors=with_vectors)
         return [Hit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
@@ -192,10 +203,32 @@ class Snapshot(Mapping[str, Record]):
         return self._views.get(self._views.kind(make, argument), self.root)
 
     def vectors(self, name: str = "") -> "VectorView":
-        """The vectors of one name, in a form to search and to ask for their dimensions."""
+        """The vectors of one name, loaded, in a form to search."""
         from mnemosyne.views.vectors import VectorKind
 
         return self.view(VectorKind, name)
+
+    def dimensions(self, name: str = "") -> list[int]:
+        """Which dimensions the vectors of one name have, in ascending order."""
+        index = self._index(name)
+        found = None if index is None else index.dimensions()
+        return sorted(self.vectors(name).dimensions() if found is None else found)
+
+    def _nearest(
+        self, name: str, query: "Vector", **filters: Unpack["_Filters"]
+    ) -> list[tuple[str, float]]:
+        index = self._index(name)
+        found = None if index is None else index.search(query, **filters)
+        return self.vectors(name).search(query, **filters) if found is None else found
+
+    def _index(self, name: str) -> "IndexedVectors | None":
+        """The engine's index of the vectors of one name, if they are not loaded and it has one."""
+        from mnemosyne.views.indexed import find_index
+        from mnemosyne.views.vectors import VectorKind
+
+        if self._views.has(self._views.kind(VectorKind, name), self.root):
+            return None
+        return find_index(self._blocks, self.root, parse_id(self.commit.id), name)
 
     def _block(self, key: str) -> Id:
         block = tree.get(self._blocks.node, self.root, key)
@@ -203,6 +236,6 @@ class Snapshot(Mapping[str, Record]):
             raise NotFoundError(f"there is no record {key!r} at commit {self.commit.id}")
         return block
 
-    def _test(self, where: Where) -> Callable[[str], bool]:
+    def _test(self, where: Where) -> "Keep":
         test = predicate(where)
-        return lambda key: test(self[key])
+        return lambda keys: [record.key for record in self.get_many(keys) if test(record)]

@@ -9,7 +9,7 @@ import random
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
@@ -39,7 +39,7 @@ from mnemosyne.objects import (
     vector_floats,
     vector_of_floats,
 )
-from mnemosyne.refs import branch_head, branch_ref, write_upon
+from mnemosyne.refs import LastHeads, branch_head, branch_ref, write_upon
 from mnemosyne.validation import (
     check_content,
     check_key,
@@ -47,6 +47,7 @@ from mnemosyne.validation import (
     check_provenance,
     check_text,
 )
+from mnemosyne.views.indexing import carried, in_step
 
 if TYPE_CHECKING:
     from mnemosyne.model import Vector
@@ -73,12 +74,14 @@ class Writer:
         author: who commits, where a transaction does not say.
         clock: gives the time as UTC milliseconds.
         embed: turns texts into vectors, if the repository can.
+        heads: where this process has left the branches.
     """
 
     blocks: Blocks
     author: str
     clock: Callable[[], int]
     embed: Embed | None = None
+    heads: LastHeads = field(default_factory=LastHeads)
 
 
 class Transaction:
@@ -94,6 +97,7 @@ class Transaction:
         author: who commits; the repository's author if not given.
         message: why.
         trailers: further facts by name for the commit.
+        base: the commit to start from, if not the newest of the branch.
 
     Attributes:
         id: the transaction's id (32 hex digits), which its records and its commit carry.
@@ -119,9 +123,10 @@ class Transaction:
         author: str | None = None,
         message: str = "",
         trailers: Mapping[str, str] | None = None,
+        base: Commit | None = None,
     ) -> None:
         self.id = os.urandom(16).hex()
-        self.base = branch_head(writer.blocks, branch)
+        self.base = branch_head(writer.blocks, branch) if base is None else base
         self.branch = branch
         self.author = check_text(writer.author if author is None else author, "author")
         self.message = message
@@ -341,24 +346,37 @@ class Transaction:
                 for name, value in self.trailers.items()
             },
         )
-        return self._land(head, unnamed, edit, changes.keys())
+        return self._land(head, unnamed, edit, changes)
 
     def _land(
-        self, head: Commit, unnamed: Commit, edit: tree.Edit, keys: Collection[str]
+        self,
+        head: Commit,
+        unnamed: Commit,
+        edit: tree.Edit,
+        changes: Mapping[str, Id | None],
     ) -> Commit:
-        block = encode_commit(unnamed)
-        new = object_id(block)
+        block, keys = encode_commit(unnamed), changes.keys()
+        new, ref = object_id(block), branch_ref(self.branch)
         objects = self._buffer.objects(keys, put_back=self.merges is None)
         objects.update(edit.blocks)
         objects[new] = block
         update = RefUpdate(
-            branch_ref(self.branch),
+            ref,
             parse_id(head.id),
             new,
             self.author,
             unnamed.time,
             self.message,
             IndexEntry(new, self.id, self._new_everywhere(keys)),
+            carried(
+                self._blocks,
+                ref,
+                parse_id(head.root),
+                edit.root,
+                changes,
+                objects,
+                in_full=self.merges is not None,
+            ),
         )
         try:
             if self.merges is None:
@@ -371,7 +389,13 @@ class Transaction:
             if not self._landed(text_id(new)):
                 raise
         self._blocks.remember_nodes(edit.nodes)
-        return self._blocks.remember_commit(new, block)
+        made = replace(unnamed, id=text_id(new))
+        self._blocks.remember_commit(new, made)
+        if in_step(self._blocks.engine, update):
+            self._writer.heads.note(self.branch, head, made)
+        else:
+            self._writer.heads.forget(self.branch)
+        return made
 
     def _new_everywhere(self, keys: Collection[str]) -> Collection[str]:
         """Of the keys that differ from the head, those that differ from what is merged too."""
@@ -426,6 +450,7 @@ def transact(
     author: str | None = None,
     message: str = "",
     trailers: Mapping[str, str] | None = None,
+    reads: bool = True,
 ) -> Commit:
     """Run a function in a transaction, again on the new head until it lands.
 
@@ -438,6 +463,8 @@ def transact(
         author: who commits; the repository's author if not given.
         message: why.
         trailers: further facts by name for the commit.
+        reads: whether it depends on what the branch holds. If not, it may begin where this process
+            has left the branch, without a question to the store.
 
     Returns:
         The commit, or the head if the function changed nothing.
@@ -449,10 +476,22 @@ def transact(
         Exception: whatever the function raises; nothing was written.
     """
 
-    def once() -> Commit:
-        transaction = Transaction(writer, branch, author=author, message=message, trailers=trailers)
+    def begun_at(base: Commit | None) -> Commit:
+        transaction = Transaction(
+            writer, branch, author=author, message=message, trailers=trailers, base=base
+        )
         fn(transaction)
         return transaction.result or transaction.commit()
+
+    guess = None if reads else writer.heads.guess(branch)
+
+    def once() -> Commit:
+        nonlocal guess
+        base, guess = guess, None
+        if base is not None:
+            with suppress(NotFoundError):  # it was collected, after the branch was deleted
+                return begun_at(base)
+        return begun_at(None)
 
     return _until_it_lands(writer.blocks.engine, once, ConflictError)
 

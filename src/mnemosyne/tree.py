@@ -5,7 +5,7 @@ whatever the order in which they came; `chunks` has the rule.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import repeat
 
 from mnemosyne.chunks import EMPTY_BLOCK, EMPTY_ROOT, Edit, Lookup, edit
@@ -23,6 +23,7 @@ __all__ = [
     "diff",
     "edit",
     "get",
+    "get_many",
     "scan",
     "walk",
 ]
@@ -44,6 +45,32 @@ def get(lookup: Lookup, root: Id, key: str) -> Id | None:
         if not node.level:
             return link if node.keys[index] == key else None
         node = lookup(link)
+
+
+def get_many(
+    lookup: Callable[[Collection[Id]], Mapping[Id, Node]], root: Id, keys: Iterable[str]
+) -> dict[str, Id]:
+    """The records that keys lead to; keys without a record are left out.
+
+    Args:
+        lookup: gives many nodes of the tree at once; it is asked once a level.
+        root: the tree.
+        keys: the keys.
+    """
+    found: dict[str, Id] = {}
+    places = {} if root == EMPTY_ROOT else dict.fromkeys(keys, root)
+    while places:
+        nodes = lookup(set(places.values()))
+        below: dict[str, Id] = {}
+        for key, place in places.items():
+            node = nodes[place]
+            index = bisect_left(node.keys, key)
+            if index < len(node.keys) and node.level:
+                below[key] = node.links[index]
+            elif index < len(node.keys) and node.keys[index] == key:
+                found[key] = node.links[index]
+        places = below
+    return found
 
 
 def scan(

@@ -8,6 +8,7 @@ from typing import Any, NoReturn, cast
 
 import click
 
+from mnemosyne.cli.cautions import plain_warnings
 from mnemosyne.cli.failures import EXIT_CODES, INTERRUPTED, exit_code, show_failure
 from mnemosyne.cli.git_words import GIT_WORDS, GitWordError
 from mnemosyne.cli.session import Session
@@ -23,7 +24,7 @@ SECTIONS = {
     "Find": ("bisect", "trace"),
     "Name": ("branch", "tag"),
     "Exchange": ("clone", "fetch", "pull", "push", "remote", "bundle"),
-    "Care": ("verify", "gc", "backup", "export", "import", "completions"),
+    "Care": ("verify", "gc", "index", "backup", "export", "import", "completions"),
 }
 """Every verb, in the order of `mnem --help`. Verb `x-y` is `command` in `commands/x_y.py`;
 that of a Python keyword has a `_` at the end."""
@@ -89,20 +90,25 @@ class Mnem(click.Group):
         """Run with arguments, report failures in one line, and exit."""
         arguments = list(sys.argv[1:] if args is None else args)
         session = Session()
+
+        def as_json() -> bool:
+            return session.as_json or "--json" in arguments
+
         try:
-            result = super().main(
-                arguments,
-                prog_name,
-                complete_var,
-                standalone_mode=False,
-                windows_expand_args=windows_expand_args,
-                obj=session,
-                **extra,
-            )
+            with plain_warnings(as_json):
+                result = super().main(
+                    arguments,
+                    prog_name,
+                    complete_var,
+                    standalone_mode=False,
+                    windows_expand_args=windows_expand_args,
+                    obj=session,
+                    **extra,
+                )
         except click.Abort:
             sys.exit(INTERRUPTED)
         except (MnemosyneError, click.ClickException, OSError) as error:
-            show_failure(error, as_json=session.as_json or "--json" in arguments)
+            show_failure(error, as_json=as_json())
             sys.exit(exit_code(error))
         sys.exit(result if isinstance(result, int) else 0)
 

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
+from mnemosyne.engine.vectors import VectorMove
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id
 
@@ -54,6 +55,8 @@ class RefUpdate:
         when: UTC milliseconds, for the reflog.
         why: what moves it, for the reflog.
         index: what an engine with a history index adds to it in the same write.
+        vectors: how the index of the ref's vectors, if it has one, moves in the same write; it
+            stays where it is if that is not where this expects it.
     """
 
     name: str
@@ -63,6 +66,7 @@ class RefUpdate:
     when: int = 0
     why: str = ""
     index: IndexEntry | None = None
+    vectors: VectorMove | None = None
 
 
 class Engine(Protocol):

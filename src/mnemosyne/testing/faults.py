@@ -19,6 +19,13 @@ from mnemosyne.engine.base import (
     RefUpdate,
     Snapshots,
 )
+from mnemosyne.engine.vectors import (
+    IndexesVectors,
+    VectorIndex,
+    VectorMatch,
+    VectorMove,
+    VectorQuery,
+)
 from mnemosyne.errors import EngineError
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id
@@ -127,6 +134,38 @@ class _HistoryIndex(_Wrapper):
         self._call("clear_index", self._index.clear_index)
 
 
+class _Vectors(_Wrapper):
+    @property
+    def _vectors(self) -> IndexesVectors:
+        assert isinstance(self.engine, IndexesVectors)
+        return self.engine
+
+    def vector_indexes(self) -> list[VectorIndex]:
+        return self._call("vector_indexes", self._vectors.vector_indexes)
+
+    def known_vector_root(self, ref: str) -> Id | None:
+        return self._vectors.known_vector_root(ref)
+
+    def add_vector_index(self, ref: str, root: Id) -> None:
+        self._call("add_vector_index", lambda: self._vectors.add_vector_index(ref, root))
+
+    def drop_vector_index(self, ref: str) -> bool:
+        return self._call("drop_vector_index", lambda: self._vectors.drop_vector_index(ref))
+
+    def move_vector_index(self, ref: str, move: VectorMove) -> bool:
+        return self._call("move_vector_index", lambda: self._vectors.move_vector_index(ref, move))
+
+    def nearest_vectors(self, ref: str, root: Id, query: VectorQuery) -> list[VectorMatch] | None:
+        act = self._vectors.nearest_vectors
+        return self._call("nearest_vectors", lambda: act(ref, root, query))
+
+    def vector_dimensions(
+        self, ref: str, root: Id, name: str, but: Collection[str] = ()
+    ) -> list[int] | None:
+        act = self._vectors.vector_dimensions
+        return self._call("vector_dimensions", lambda: act(ref, root, name, but))
+
+
 class _ReadsAhead(_Wrapper):
     def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
         assert isinstance(self.engine, ReadsAhead)
@@ -167,6 +206,7 @@ _MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
     (HasReflog, _Reflog),
     (HasSettings, _Settings),
     (HasHistoryIndex, _HistoryIndex),
+    (IndexesVectors, _Vectors),
     (ReadsAhead, _ReadsAhead),
     (Enumerates, _Enumerates),
     (Deletes, _Deletes),

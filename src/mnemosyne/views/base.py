@@ -136,6 +136,11 @@ class ViewCache:
                 return cast("V", pending.result())
         return self._make(kind, root, mine)
 
+    def has(self, kind: Kind[Any], root: Id) -> bool:
+        """Whether the view of a kind of a root is there."""
+        with self._lock:
+            return (kind, root) in self._cached
+
     def nbytes(self) -> int:
         """How many bytes the views in the cache hold."""
         with self._lock:

@@ -6,15 +6,15 @@ those scores alone decide and are returned: they do not depend on the machine, t
 NumPy, or where a row lies in memory.
 """
 
-from collections.abc import Callable
-from itertools import pairwise
+from collections.abc import Callable, Iterable
+from itertools import islice, pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemosyne.views.rows import SEGMENT_ROWS, Rows, RowStore, Vector
 
-__all__ = ["Query", "best"]
+__all__ = ["Query", "best", "direction_of"]
 
 Scores = NDArray[np.float64]
 
@@ -24,17 +24,24 @@ _UNIT = 2.0**-24
 
 
 class Query:
-    """A vector to compare rows of a store with.
+    """A vector to compare others with.
 
     Args:
         vector: finite float32 numbers, shape `(dimension,)`.
+
+    Attributes:
+        direction: the vector divided by its norm, or zeros, each number rounded to float32.
+        margin: how far a product of the direction and a vector, divided by the vector's norm, is
+            off from their similarity at most.
+        margin_of_directions: the same for the product of the direction and another `direction_of`.
     """
 
     def __init__(self, vector: Vector) -> None:
         self._exact = vector.astype(np.float64)
         self._square = float(_ordered_sums(self._exact[None] * self._exact)[0])
-        self._direction = (self._exact / (self._square**0.5 or 1.0)).astype(np.float32)
-        self.margin = _margin(len(vector))
+        self.direction = (self._exact / (self._square**0.5 or 1.0)).astype(np.float32)
+        self.margin = _margin(len(vector), 1)
+        self.margin_of_directions = _margin(len(vector), 2)
 
     def approximate(self, store: RowStore, rows: Rows) -> Scores:
         """The similarity of each row, off by at most `margin`; NaN where that cannot be said.
@@ -50,12 +57,12 @@ class Query:
         scores[order] = self._in_order(store, rows[order])
         return scores
 
-    def exact(self, store: RowStore, rows: Rows) -> list[float]:
+    def exact(self, vectors: Iterable[Vector]) -> list[float]:
         """Their similarity, from -1 to 1; 0 if either vector is zero, 1 if they are equal."""
         scores: list[float] = []
-        for start in range(0, len(rows), _CHUNK):
-            vectors = [store.vector(row) for row in rows[start : start + _CHUNK].tolist()]
-            values = np.stack(vectors).astype(np.float64)
+        remaining = iter(vectors)
+        while chunk := list(islice(remaining, _CHUNK)):
+            values = np.stack(chunk).astype(np.float64)
             norms = np.sqrt(_ordered_sums(values * values) * self._square)
             products = _ordered_sums(values * self._exact)
             ratios = np.divide(products, norms, out=np.zeros(len(values)), where=norms > 0.0)
@@ -82,11 +89,16 @@ class Query:
         """
         first, last = int(places[0]), int(places[-1]) + 1
         if len(places) * _GATHER_BELOW >= last - first:
-            products = np.vecdot(values[first:last], self._direction)
+            products = np.vecdot(values[first:last], self.direction)
             return products if len(products) == len(places) else products[places - first]
         starts = range(0, len(places), _CHUNK)
         chunks = (values[places[start : start + _CHUNK]] for start in starts)
-        return np.concatenate([np.vecdot(chunk, self._direction) for chunk in chunks])
+        return np.concatenate([np.vecdot(chunk, self.direction) for chunk in chunks])
+
+
+def direction_of(vector: Vector) -> Vector:
+    """A vector divided by its norm, each number rounded to float32; zeros for a zero vector."""
+    return Query(vector).direction
 
 
 def best(
@@ -94,7 +106,7 @@ def best(
     margin: float,
     limit: int,
     least: float | None,
-    keep: Callable[[int], bool] | None,
+    keep: Callable[[list[int]], Iterable[int]] | None,
 ) -> NDArray[np.intp]:
     """Which rows may be among the best that pass a test, looking at as few as will do.
 
@@ -103,7 +115,7 @@ def best(
         margin: how far an approximate score is off at most.
         limit: how many rows are asked for.
         least: the least exact score that is asked for, if any.
-        keep: the test, by position; None if every row passes.
+        keep: the test: those of some positions that pass; None if every row passes.
 
     Returns:
         Positions of rows that pass, in no order: all that can be among the `limit` best exact
@@ -130,10 +142,12 @@ def best(
     return found
 
 
-def _passing(positions: NDArray[np.intp], keep: Callable[[int], bool] | None) -> NDArray[np.intp]:
+def _passing(
+    positions: NDArray[np.intp], keep: Callable[[list[int]], Iterable[int]] | None
+) -> NDArray[np.intp]:
     if keep is None:
         return positions
-    return np.array([at for at in positions.tolist() if keep(at)], dtype=np.intp)
+    return np.array(list(keep(positions.tolist())), dtype=np.intp)
 
 
 def _ordered_sums(terms: Scores) -> Scores:
@@ -141,12 +155,16 @@ def _ordered_sums(terms: Scores) -> Scores:
     return np.add.accumulate(terms, axis=1)[:, -1]
 
 
-def _margin(dimension: int) -> float:
-    """How far a product in float32 of a row's direction and the query's is off at most.
+def _margin(dimension: int, rounded: int) -> float:
+    """How far a product in float32 of two directions is off at most.
 
     Summing n products in any order, fused or not, is off by at most γₙ = n·u / (1 - n·u) times the
-    product of the norms, u being the unit roundoff. Rounding the query's direction counts as two
+    product of the norms, u being the unit roundoff. Rounding a direction beforehand counts as two
     more terms, and a thousandth is ample for underflow and for what happens in float64.
+
+    Args:
+        dimension: how many products are summed.
+        rounded: how many of the two directions are rounded beforehand.
     """
-    terms = (dimension + 2) * _UNIT
+    terms = (dimension + 2 * rounded) * _UNIT
     return 1.001 * terms / (1.0 - terms)

@@ -1,14 +1,17 @@
 """Sorted keys: the span of a prefix, and columns that stay aligned when keys come and go."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Selection", "Splice", "span", "splice"]
+__all__ = ["Keep", "Selection", "Splice", "span", "splice"]
+
+Keep: TypeAlias = Callable[[list[str]], Iterable[str]]
+"""A test of keys: gives those that pass."""
 
 S = TypeVar("S", bound=np.generic)
 _LAST = "\U0010ffff"

@@ -1,6 +1,6 @@
 """The vector view: exact search by cosine similarity over the records of one root."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from sys import getsizeof
 from threading import Lock
 
@@ -11,7 +11,7 @@ from mnemosyne.blocks import Blocks
 from mnemosyne.objects import Id, decode_record, decode_vector
 from mnemosyne.views.base import Changes
 from mnemosyne.views.cosine import Query, best
-from mnemosyne.views.keys import Selection, span, splice
+from mnemosyne.views.keys import Keep, Selection, span, splice
 from mnemosyne.views.rows import Claim, Rows, RowStore, Vector
 
 __all__ = ["Part", "VectorKind", "VectorView"]
@@ -69,7 +69,7 @@ class VectorView:
         *,
         prefix: str = "",
         within: Selection | None = None,
-        keep: Callable[[str], bool] | None = None,
+        keep: Keep | None = None,
         limit: int = 10,
         min_score: float | None = None,
     ) -> list[tuple[str, float]]:
@@ -80,8 +80,8 @@ class VectorView:
                 dimension are never found.
             prefix: what the keys start with.
             within: the keys to look among.
-            keep: a test of a key, applied after the other filters to the most similar records
-                first, and to no more of them than it takes.
+            keep: a test, applied after the other filters to the most similar records first, many
+                at once, until there are enough.
             limit: how many to return at most.
             min_score: the least score to return.
 
@@ -98,16 +98,21 @@ class VectorView:
             positions = positions[part.mask(within)[start:stop]]
         rows = part.rows[positions]
         asked = Query(query)
+
+        def passing(some: list[int]) -> Iterator[int]:
+            places = {part.keys[int(positions[at])]: at for at in some}
+            return (places[key] for key in keep(list(places))) if keep else iter(some)
+
         found = best(
             asked.approximate(part.store, rows),
             asked.margin,
             limit,
             min_score,
-            None if keep is None else lambda at: keep(part.keys[int(positions[at])]),
+            None if keep is None else passing,
         )
         at: list[int] = positions[found].tolist()
         keys = [part.keys[each] for each in at]
-        scored = zip(keys, asked.exact(part.store, rows[found]), strict=True)
+        scored = zip(keys, asked.exact(map(part.store.vector, rows[found].tolist())), strict=True)
         hits = [hit for hit in scored if min_score is None or hit[1] >= min_score]
         return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit]
 

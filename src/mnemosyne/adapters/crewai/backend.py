@@ -30,7 +30,7 @@ from mnemosyne.adapters.crewai.translate import (
     naive_utc,
     record_of,
 )
-from mnemosyne.errors import NotFoundError, ReadOnlyError
+from mnemosyne.errors import NotFoundError, ReadOnlyError, ValidationError
 from mnemosyne.model import Blame, Commit, Provenance, Record
 from mnemosyne.objects import Id, parse_id
 from mnemosyne.refs import DEFAULT_BRANCH
@@ -232,20 +232,23 @@ class MnemosyneStorageBackend:
             EngineError: the store cannot be read.
         """
         snapshot = self._snapshot()
-        dimensions = snapshot.vectors().dimensions()
-        if not dimensions:
-            return []
-        if len(query_embedding) not in dimensions:
-            raise dimension_mismatch(next(iter(dimensions)), len(query_embedding))
-        hits = snapshot.search(
-            query_embedding,
-            prefix=prefix_of(scope_prefix),
-            within=self._scopes(snapshot).with_any(categories) if categories else None,
-            where=metadata_test(metadata_filter) if metadata_filter else None,
-            limit=limit,
-            min_score=min_score,
-            with_vectors=True,
-        )
+        try:
+            hits = snapshot.search(
+                query_embedding,
+                prefix=prefix_of(scope_prefix),
+                within=self._scopes(snapshot).with_any(categories) if categories else None,
+                where=metadata_test(metadata_filter) if metadata_filter else None,
+                limit=limit,
+                min_score=min_score,
+                with_vectors=True,
+            )
+        except ValidationError:
+            dimensions = snapshot.dimensions()
+            if not dimensions:
+                return []
+            if len(query_embedding) not in dimensions:
+                raise dimension_mismatch(dimensions[0], len(query_embedding)) from None
+            raise
         return [(record_of(hit.record), hit.score) for hit in hits]
 
     def delete(

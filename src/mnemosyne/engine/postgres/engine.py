@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from itertools import chain
 from threading import get_ident
 from typing import Any, Literal, LiteralString, TypeVar
 
@@ -11,12 +12,14 @@ from psycopg.pq import TransactionStatus
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
 from mnemosyne.engine.postgres import statements as sql
+from mnemosyne.engine.postgres import vectors
 from mnemosyne.engine.postgres.connections import Connection, Connections
 from mnemosyne.engine.postgres.errors import engine_error
 from mnemosyne.engine.postgres.schema import require_repository
 from mnemosyne.engine.postgres.url import PostgresUrl
 from mnemosyne.engine.shared import ref_conflict, reflog_entry
-from mnemosyne.errors import EngineError, ReadOnlyError
+from mnemosyne.engine.vectors import VectorIndex, VectorMatch, VectorMove, VectorQuery
+from mnemosyne.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne.forks import renew_after_fork
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id
@@ -70,6 +73,7 @@ class PostgresEngine:
         self._busy_timeout = busy_timeout
         self._connections = Connections(url, busy_timeout)
         self._held: dict[int, tuple[int, Connection]] = {}
+        self._vector_roots: dict[str, Id] = {}
         renew_after_fork(self)
         with self._translated(), self._connections.connect() as connection:
             self._repository = require_repository(
@@ -88,7 +92,12 @@ class PostgresEngine:
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
         found = self._rows(sql.GET_REF, name=name.encode())
-        return found[0][0] if found else None
+        target, root = found[0] if found else (None, None)
+        if root is None:
+            self._vector_roots.pop(name, None)
+        else:
+            self._vector_roots[name] = root
+        return target
 
     def refs(self, prefix: str = "") -> Mapping[str, Id]:
         """See `Engine.refs`."""
@@ -98,13 +107,19 @@ class PostgresEngine:
     def write(self, objects: Mapping[Id, bytes], update: RefUpdate | None = None) -> None:
         """See `Engine.write`. Up to 8 MB are one round trip."""
         batches = list(_batches(objects))
-        if len(batches) <= 1:
-            self._write(objects, update)
-            return
-        with self.exclusive(alone=False):
-            self._write(batches[0], update)
-            for batch in batches[1:]:
-                self._write(batch, None)
+        moves = self._moving(update.name, update.vectors) if update and update.vectors else iter(())
+        first, second = next(moves, None), next(moves, None)
+        if len(batches) <= 1 and second is None:
+            moved = self._write(objects, update, first)
+        else:
+            with self.exclusive(alone=False):
+                moved = self._write(batches[0] if batches else {}, update, first)
+                for batch in batches[1:]:
+                    self._write(batch, None)
+                for call, values in chain([second] if second else [], moves):
+                    self._rows("SELECT " + call, **values)
+        if moved and update and update.vectors:
+            self._vector_roots[update.name] = update.vectors.new
 
     def close(self) -> None:
         """See `Engine.close`."""
@@ -187,6 +202,55 @@ class PostgresEngine:
         """See `HasHistoryIndex.clear_index`."""
         self._change(*sql.clear_index(self._repository))
 
+    def vector_indexes(self) -> list[VectorIndex]:
+        """See `IndexesVectors.vector_indexes`."""
+        found = self._rows(vectors.LIST_INDEXES)
+        return [VectorIndex(ref.decode(), root, head) for ref, root, head in found]
+
+    def known_vector_root(self, ref: str) -> Id | None:
+        """See `IndexesVectors.known_vector_root`."""
+        return self._vector_roots.get(ref)
+
+    def add_vector_index(self, ref: str, root: Id) -> None:
+        """See `IndexesVectors.add_vector_index`. The server needs pgvector."""
+        self._require_writable()
+        with self._translated(), self._connections.lend() as connection:
+            vectors.prepare(connection, self.url)
+        values = {"repository": self._repository, "ref": ref.encode(), "root": root}
+        try:
+            self._change((vectors.ADD_INDEX, values))
+        except EngineError as error:
+            if isinstance(error.__cause__, psycopg.errors.ForeignKeyViolation):
+                raise NotFoundError(f"there is no ref {ref!r} in {self.url}") from error
+            raise
+
+    def drop_vector_index(self, ref: str) -> bool:
+        """See `IndexesVectors.drop_vector_index`."""
+        with self.exclusive(alone=False):
+            return bool(self._rows(vectors.DROP_INDEX, ref=ref.encode()))
+
+    def move_vector_index(self, ref: str, move: VectorMove) -> bool:
+        """See `IndexesVectors.move_vector_index`."""
+        with self.exclusive(alone=False):
+            moves = self._moving(ref, move)
+            return all(self._rows("SELECT " + call, **values)[0][0] for call, values in moves)
+
+    def nearest_vectors(self, ref: str, root: Id, query: VectorQuery) -> list[VectorMatch] | None:
+        """See `IndexesVectors.nearest_vectors`."""
+        if len(query.direction) > 4 * vectors.MAX_DIMENSION:
+            return None
+        statement, values = vectors.nearest(ref, root, query)
+        found = self._rows(statement, **values)
+        return [VectorMatch(*row) for row in found if row[0] is not None] if found else None
+
+    def vector_dimensions(
+        self, ref: str, root: Id, name: str, but: Collection[str] = ()
+    ) -> list[int] | None:
+        """See `IndexesVectors.vector_dimensions`."""
+        statement, values = vectors.dimensions(ref, root, name, but)
+        found = self._column(statement, **values)
+        return found[1:-1] if found else None
+
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """See `Enumerates.ids`."""
         after, last = b"", prefix + b"\xff" * ID_BYTES
@@ -216,17 +280,28 @@ class PostgresEngine:
         with self._translated(), self._connections.lend() as connection:
             connection.execute(sql.COMPACT)
 
-    def _write(self, objects: Mapping[Id, bytes], update: RefUpdate | None) -> None:
+    def _write(
+        self,
+        objects: Mapping[Id, bytes],
+        update: RefUpdate | None,
+        then: sql.Statement | None = None,
+    ) -> bool:
+        """Store objects and move a ref; whether the call that follows gives true."""
         if update is None:
             self._change(*([sql.store(self._repository, objects)] if objects else []))
-        elif not self._move(objects, update):
+            return False
+        answer = self._move(objects, update, then)
+        if answer is None:
             raise ref_conflict(self.url, update, self.ref(update.name))
+        return answer
 
-    def _move(self, objects: Mapping[Id, bytes], update: RefUpdate) -> bool:
-        """Move a ref and store objects, if the ref is where it is expected."""
+    def _move(
+        self, objects: Mapping[Id, bytes], update: RefUpdate, then: sql.Statement | None
+    ) -> bool | None:
+        """Move a ref and store objects, if the ref is where it is expected; else None."""
         self._require_writable()
         query, values = sql.write(
-            self._repository, self._busy_timeout, objects, update, relaxed=self._relaxed
+            self._repository, self._busy_timeout, objects, update, then, relaxed=self._relaxed
         )
         held = self._held_here()
         with self._translated():
@@ -235,6 +310,9 @@ class PostgresEngine:
                     return _run(held, _SAVEPOINT, (query, values), _RELEASE)[1][0][0]
             with self._connections.lend() as connection:
                 return connection.execute(query, values, binary=True).fetchall()[0][0]
+
+    def _moving(self, ref: str, move: VectorMove) -> Iterator[sql.Statement]:
+        return vectors.moving(self._repository, ref, move)
 
     def _indexing(self, entry: IndexEntry) -> sql.Statement:
         return sql.add_index(self._repository, entry)

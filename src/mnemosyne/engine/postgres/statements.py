@@ -43,17 +43,20 @@ _ENTER: LiteralString = (
     "SELECT mnemosyne.enter(%(repository)s, %(patience)s, %(relaxed)s, %(alone)s)"
 )
 _WRITE: LiteralString = (
-    "SELECT mnemosyne.write(%(repository)s, %(patience)s, %(relaxed)s, "
+    "mnemosyne.write(%(repository)s, %(patience)s, %(relaxed)s, "
     "%(name)s, %(old)s, %(new)s, %(who)s, %(at)s, %(why)s, "
-    "%(ids)s, %(blocks)s, %(commit)s, %(transaction)s, %(keys)s)"
+    "%(ids)b, %(blocks)b, %(commit)s, %(transaction)s, %(keys)s)"
 )
 GET_OBJECTS: LiteralString = (
     "SELECT id, data FROM mnemosyne.objects "
-    "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"
+    "WHERE repository = %(repository)s AND id = ANY(%(ids)b::bytea[])"
 )
-GET_REF: LiteralString = (
-    "SELECT target FROM mnemosyne.refs WHERE repository = %(repository)s AND name = %(name)s"
-)
+GET_REF: LiteralString = """
+SELECT target, root FROM mnemosyne.refs
+LEFT JOIN mnemosyne.vector_indexes AS index
+ON index.repository = refs.repository AND index.ref = refs.name
+WHERE refs.repository = %(repository)s AND refs.name = %(name)s
+"""
 GET_REFS: LiteralString = (
     "SELECT name, target FROM mnemosyne.refs WHERE repository = %(repository)s "
     "AND name >= %(prefix)s AND substring(name FOR octet_length(%(prefix)s)) = %(prefix)s "
@@ -74,14 +77,14 @@ _DROP_SETTING: LiteralString = (
 )
 _PUT_OBJECTS: LiteralString = """
 INSERT INTO mnemosyne.objects (repository, id, data)
-SELECT %(repository)s, id, data FROM unnest(%(ids)s::bytea[], %(blocks)s::bytea[]) AS new (id, data)
+SELECT %(repository)s, id, data FROM unnest(%(ids)b::bytea[], %(blocks)b::bytea[]) AS new (id, data)
 ON CONFLICT DO NOTHING
 """
 _DELETE_OBJECTS: LiteralString = """
 WITH gone AS (
-    DELETE FROM mnemosyne.objects WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])
+    DELETE FROM mnemosyne.objects WHERE repository = %(repository)s AND id = ANY(%(ids)b::bytea[])
 ), forgotten AS (
-    DELETE FROM mnemosyne.commits WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])
+    DELETE FROM mnemosyne.commits WHERE repository = %(repository)s AND id = ANY(%(ids)b::bytea[])
     RETURNING n
 )
 DELETE FROM mnemosyne.touched
@@ -103,6 +106,8 @@ SELECT sum(bytes)::bigint FROM (
     SELECT sum(pg_column_size(row)) FROM mnemosyne.commits AS row WHERE repository = %(repository)s
     UNION ALL
     SELECT sum(pg_column_size(row)) FROM mnemosyne.touched AS row WHERE repository = %(repository)s
+    UNION ALL
+    SELECT sum(pg_column_size(row)) FROM mnemosyne.vectors AS row WHERE repository = %(repository)s
 ) AS sizes (bytes)
 """
 
@@ -112,7 +117,8 @@ _CLEAR_INDEX: tuple[LiteralString, ...] = (
 )
 COMPACT: LiteralString = (
     "VACUUM (ANALYZE) mnemosyne.objects, mnemosyne.refs, mnemosyne.reflog, "
-    "mnemosyne.commits, mnemosyne.touched, mnemosyne.settings"
+    "mnemosyne.commits, mnemosyne.touched, mnemosyne.settings, "
+    "mnemosyne.vector_indexes, mnemosyne.vectors"
 )
 HAS_COMMIT: LiteralString = (
     "SELECT 1 FROM mnemosyne.commits WHERE repository = %(repository)s AND id = %(commit)s"
@@ -191,15 +197,27 @@ def write(
     patience: float,
     objects: Mapping[Id, bytes],
     update: RefUpdate,
+    then: Statement | None = None,
     *,
     relaxed: bool,
 ) -> Statement:
-    """The statement that moves a ref and stores objects, and gives whether it did.
+    """The statement that moves a ref and stores objects.
 
-    It begins as `entrance` does; the arguments are the same.
+    It gives null if the ref is elsewhere, else whether the call that follows gives true. It begins
+    as `entrance` does; the arguments are the same.
+
+    Args:
+        repository: number of the repository.
+        patience: seconds to wait for any lock.
+        objects: what to store.
+        update: the move.
+        then: the call of a function, which is made if the ref has moved.
+        relaxed: let the server answer before the commit is on disk.
     """
     nothing = {"commit": None, "transaction": None, "keys": None}
-    return _WRITE, {
+    call, further = then or ("false", dict[str, Any]())
+    return "SELECT CASE WHEN " + _WRITE + " THEN " + call + " END", {
+        **further,
         **_common(repository, patience, relaxed=relaxed),
         "name": update.name.encode(),
         "old": update.old,
