@@ -3,20 +3,20 @@ UV_VERSION := 0.13.9
 UV := .tools/bin/uv
 export UV_SYSTEM_CERTS := 1
 CORE := UV_PROJECT_ENVIRONMENT=.venv $(UV) run --locked
-CREWAI := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai
+SERVERS := --group postgres --group objectstore
+CREWAI := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai $(SERVERS)
 DEMO := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --no-default-groups --extra crewai
 DOCS := NO_MKDOCS_2_WARNING=1 UV_PROJECT_ENVIRONMENT=.venv-docs $(UV) run --locked --only-group docs
-LINT := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai --extra postgres
-POSTGRES := UV_PROJECT_ENVIRONMENT=.venv-postgres $(UV) run --locked --group postgres
+ENGINES := UV_PROJECT_ENVIRONMENT=.venv-engines $(UV) run --locked $(SERVERS)
 BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 
-.PHONY: demo test test-core test-crewai test-postgres lint docs bench audit conformance format soak clean
+.PHONY: demo test test-core test-crewai test-postgres test-objectstore lint docs bench audit conformance format soak clean
 
 demo: $(UV)
 	$(DEMO) mnem demo "$$(mktemp -d)/demo.mnem"
 	@echo "(mnem is .venv-crewai/bin/mnem here)"
 
-test: lint docs test-core test-crewai
+test: lint docs test-core test-crewai test-postgres test-objectstore
 
 test-core: $(UV)
 	$(CORE) pytest --ignore=tests/adapters
@@ -25,19 +25,23 @@ test-crewai: $(UV)
 	$(CREWAI) pytest tests/adapters
 
 test-postgres: $(UV)
-	$(POSTGRES) pytest tests/postgres
+	$(ENGINES) pytest tests/postgres
+
+test-objectstore: $(UV)
+	$(ENGINES) pytest tests/objectstore
 
 lint: $(UV)
-	$(LINT) ruff format --check .
-	$(LINT) ruff check .
-	$(LINT) basedpyright
-	$(LINT) lint-imports
+	$(CREWAI) ruff format --check .
+	$(CREWAI) ruff check .
+	$(CREWAI) basedpyright
+	$(CREWAI) lint-imports
 
 docs: $(UV)
 	$(DOCS) mkdocs build --strict --quiet
 
 soak: $(UV)
-	$(CORE) pytest --ignore=tests/adapters -m soak
+	$(CORE) pytest --ignore=tests/adapters -m soak -s
+	$(ENGINES) pytest tests/postgres -m soak -s
 
 format: $(UV)
 	$(CORE) ruff format .
@@ -45,6 +49,7 @@ format: $(UV)
 
 bench: $(UV)
 	$(BENCH) python -m benchmarks run --out docs/benchmarks/results.json
+	$(BENCH) python -m benchmarks run --only engines --out docs/benchmarks/engines.json
 	$(BENCH) python -m benchmarks report docs/benchmarks/results.json
 
 audit: $(UV)
@@ -59,4 +64,4 @@ $(UV):
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 clean:
-	rm -rf .tools .venv .venv-crewai .venv-docs .venv-postgres site .pytest_cache .ruff_cache .hypothesis
+	rm -rf .tools .venv .venv-crewai .venv-docs .venv-engines site .pytest_cache .ruff_cache .hypothesis

@@ -1,14 +1,17 @@
-"""What all tests share: Hypothesis profiles, no network, and repositories to work on."""
+"""What all tests share: Hypothesis profiles, no network, repositories to work on, children."""
 
 import os
 import socket
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 import mnemosyne
+from children import STORE_CHILD, Child
 from mnemosyne import Repository
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
@@ -66,6 +69,43 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 def repo(url: str) -> Iterator[Repository]:
     with mnemosyne.open(url, create=True, author="tester") as repository:
         yield repository
+
+
+@pytest.fixture
+def new_url(tmp_path: Path) -> Callable[[], str]:
+    """Makes URLs of stores that do not exist yet, and that any process can open."""
+    numbers = count()
+    return lambda: str(tmp_path / f"store-{next(numbers)}.mnem")
+
+
+@pytest.fixture
+def shared_url(new_url: Callable[[], str]) -> str:
+    """The URL of a store that does not exist yet, and that any process can open."""
+    return new_url()
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., Repository]]:
+    """Opens repositories, and closes them after the test."""
+    with ExitStack() as repositories:
+        yield lambda url, **options: repositories.enter_context(mnemosyne.open(url, **options))
+
+
+@pytest.fixture
+def counted_url(shared_url: str) -> str:
+    """The URL of a store in which `total` counts the other records, of which there are none."""
+    with mnemosyne.open(shared_url, create=True) as repository:
+        repository.put("total", 0)
+    return shared_url
+
+
+@pytest.fixture
+def start() -> Iterator[Callable[..., Child]]:
+    """Starts children that do to a store what `store_child.py` tells."""
+    with ExitStack() as children:
+        yield lambda *arguments, **options: children.enter_context(
+            Child(STORE_CHILD, *arguments, **options)
+        )
 
 
 @pytest.fixture

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from benchmarks import data
+from benchmarks.engines.page import GOAL as ENGINE_GOAL
 from benchmarks.measure import Samples, median, percentile
 from benchmarks.report import page
 from benchmarks.results import shown
@@ -178,3 +179,97 @@ def test_every_question_to_history_is_answered(tmp_path):
     expected = {f"{name}_by_{by}" for name in names for by in ("commits", "records")}
     assert found.keys() == expected | {"merge_by_records"}
     assert all(len(samples) == 2 and min(samples) > 0 for samples in found.values())
+
+
+def test_the_engines_are_shown_beside_plain_writes():
+    from benchmarks.engines.page import section
+    from benchmarks.engines.run import QUICK as ENGINES
+
+    def entry(measure: str, backend: str, *samples: float) -> dict[str, object]:
+        size = ENGINES.copied if " to " in backend else ENGINES.records
+        fixed = {"backend": backend, "vectors": "normal", "records": size}
+        return {"measure": measure, "samples": samples, **fixed}
+
+    results = {
+        "started": "2026-02-03T04:05:06+00:00",
+        "seconds": 60,
+        "machine": {"system": "Linux", "processor": "a processor", "cores": 2},
+        "versions": {"psycopg": "3.3"},
+        "scale": asdict(ENGINES),
+        "dimensions": 1536,
+        "missing": {"objectstore": "ImportError: no such module"},
+        "fsync": [0.001],
+        "errors": [],
+        "measurements": [
+            entry("commit_new", "postgresql", 0.003, 0.002, 0.004),
+            entry("raw_write_new", "postgresql", 0.001),
+            entry("raw_insert_commit_new", "postgresql", 0.002),
+            entry("commit_replaced", "postgresql", 0.005),
+            entry("raw_insert_commit_replaced", "postgresql", 0.002),
+            entry("read", "sqlite", 0.0003),
+            entry("raw_read", "sqlite", 0.0001),
+            entry("pull", "sqlite to postgresql", 0.02),
+            entry("pull_given", "sqlite to postgresql", 60_000),
+            entry("pull_needed", "sqlite to postgresql", 40_000),
+            entry("pull_sent", "sqlite to postgresql", 70_000),
+            entry("pull_answered", "sqlite to postgresql", 5_000),
+        ],
+    }
+    lines = "\n".join(section(json.loads(json.dumps(results)))).splitlines()
+
+    def line(start: str) -> str:
+        return next(each for each in lines if each.startswith(f"| {start}"))
+
+    begun = "| PostgreSQL | new record | 3.00 ms, 4.00 ms |"
+    assert f"{begun} INSERT | 1.00 ms, 1.00 ms | 3.00 | – | – |" in lines
+    assert f"{begun} INSERT, COMMIT | 2.00 ms, 2.00 ms | 1.50 | {ENGINE_GOAL.text} | yes |" in lines
+    assert line("PostgreSQL | replaced record").endswith(f"| 2.50 | {ENGINE_GOAL.text} | **no** |")
+    assert line("SQLite | 300 µs").startswith("| SQLite | 300 µs, 300 µs | 100 µs, 100 µs | 3.0 |")
+    assert line("SQLite to PostgreSQL | pull") == (
+        "| SQLite to PostgreSQL | pull | 20.0 ms, 20.0 ms | 60.0 KB | 40.0 KB | 1.50 | 75.0 KB |"
+    )
+    assert "* object store: ImportError: no such module" in lines
+
+
+def test_plain_writes_are_of_the_bytes_that_a_commit_has_made(tmp_path):
+    from benchmarks.engines.sites import SQLITE, Site
+    from benchmarks.engines.work import content, key, made_by
+    from mnemosyne import open as open_repository
+
+    vectors = data.random_vectors(1, 70)
+    with open_repository(Site(SQLITE, str(tmp_path)).url("store"), create=True) as repository:
+        given = []
+        write = repository.blocks.engine.write
+
+        def noting(objects, update=None):
+            given.append(objects)
+            write(objects, update)
+
+        repository.blocks.engine.write = noting
+        new, same, others = range(60), range(10), range(10, 20)
+        puts = [(row, row) for row in (*new, *same)] + [(row, row + 50) for row in others]
+        for row, vector in puts:
+            commit = repository.put(key(row), content(len(given)), embedding=vectors[vector])
+            assert sorted(made_by(repository, commit)) == sorted(b"".join(given[-1].values()))
+
+
+def test_a_copy_is_given_the_bytes_that_it_needs(tmp_path):
+    from benchmarks.engines import transfers
+    from benchmarks.engines.sites import SQLITE, Site
+    from mnemosyne import open as open_repository
+
+    site = Site(SQLITE, str(tmp_path))
+    transfers.grow(site, "origin", 60, 30)
+    with open_repository(site.url("origin")) as repository:
+        assert repository.at().count() == 60
+        assert len(list(repository.log())) == 30
+    cloned = transfers.metered_clone(site, "origin", site, "copy")
+    assert cloned["clone_given"] == cloned["clone_needed"] > [60.0 * 4 * data.DIMENSIONS]
+    assert transfers.clone(site, "origin", site, "another").keys() == {"clone"}
+    transfers.commit(site, "origin", 60, 4)
+    assert transfers.count(site, "origin") == 62
+    pulled = transfers.metered_pull(site, "origin", site, "copy")
+    assert pulled["pull_given"] == pulled["pull_needed"] > [4.0 * 4 * data.DIMENSIONS]
+    assert transfers.pull(site, "another").keys() == {"pull"}
+    for name in ("copy", "another"):
+        assert transfers.count(site, name) == 62

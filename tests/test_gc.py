@@ -1,7 +1,5 @@
 """Garbage collection: only what nothing reaches goes, and writers beside it lose nothing."""
 
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -12,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import mnemosyne
+from children import Child, go
 from conftest import Clock
 from mnemosyne import CorruptObjectError, EngineError, NotFoundError, ReadOnlyError, Repository
 from mnemosyne.engine import open_engine
@@ -20,7 +19,6 @@ from mnemosyne.objects import object_id, parse_id
 from mnemosyne.refs import initialise
 from mnemosyne.testing import FaultyEngine
 
-CHILD = Path(__file__).with_name("store_child.py")
 AT_ONCE = timedelta(0)
 DAY = 86_400_000
 
@@ -411,8 +409,7 @@ def links_in(value: object) -> Iterator[bytes]:
             pass
 
 
-def test_threads_that_write_restore_and_branch_beside_it(url: str):
-    repo = mnemosyne.open(url, create=True)
+def test_threads_that_write_restore_and_branch_beside_it(repo: Repository):
     repo.put("total", 0)
     errors: list[BaseException] = []
     done = threading.Event()
@@ -461,52 +458,25 @@ def test_threads_that_write_restore_and_branch_beside_it(url: str):
     assert repo.branches().keys() == {"main"}
 
 
-@pytest.fixture
-def start() -> Iterator[Callable[..., "subprocess.Popen[str]"]]:
-    children: list[subprocess.Popen[str]] = []
-
-    def run(action: str, path: Path, name: str, count: int) -> "subprocess.Popen[str]":
-        child = subprocess.Popen(
-            [sys.executable, str(CHILD), action, str(path), name, str(count)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        children.append(child)
-        assert child.stdout.readline() == "ready\n"
-        child.stdin.write("go\n")
-        child.stdin.flush()
-        return child
-
-    yield run
-    for child in children:
-        child.kill()
-        child.wait()
-
-
 def test_processes_write_while_collectors_are_killed(
-    tmp_path: Path, start: Callable[..., "subprocess.Popen[str]"]
+    counted_url: str, opened: Callable[..., Repository], start: Callable[..., Child]
 ):
-    path = tmp_path / "shared.mnem"
-    repo = mnemosyne.open(path, create=True)
-    repo.put("total", 0)
+    repo = opened(counted_url)
     kept = abandon(repo, "kept")
     repo.create_tag("kept", at=kept)
-    writers = [start("save", path, f"w{i}", 60) for i in range(2)]
+    writers = [start("save", counted_url, f"w{i}", 60) for i in range(2)]
+    go(writers)
     removed = 0
     for round_ in range(5):
         for i in range(10):
             abandon(repo, f"trial-{round_}-{i}")
-        collector = start("collect", path, "gc", 1000)
+        collector = start("collect", counted_url, "gc", 1000)
+        go([collector])
         for _ in range(round_):
-            removed += int(collector.stdout.readline())
+            removed += int(collector.line())
         collector.kill()
-        collector.wait()
         assert repo.at("kept")["kept/2"].content == 2
-    acknowledged = [
-        line.split() for child in writers for line in child.communicate(timeout=120)[0].splitlines()
-    ]
-    assert [child.returncode for child in writers] == [0, 0]
+    acknowledged = [line.split() for child in writers for line in child.finish()]
     assert len(acknowledged) == 120
     repo.gc(keep_reflog=AT_ONCE)
     assert removed > 0

@@ -1,6 +1,8 @@
 """The repository: opening, branches, tags, snapshots, transactions."""
 
+import re
 import threading
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +19,8 @@ from mnemosyne import (
     Repository,
     ValidationError,
 )
+
+Opened = Callable[..., Repository]
 
 
 def test_opening_what_is_not_there_names_the_url_and_makes_nothing(tmp_path: Path):
@@ -328,11 +332,11 @@ def test_search_filters_before_it_cuts(repo: Repository):
         now.search([1, 2, 3])
 
 
-def test_text_is_embedded_where_the_repository_can(url: str):
+def test_text_is_embedded_where_the_repository_can(url: str, opened: Opened):
     def embed(texts: list[str]) -> list[list[float]]:
         return [[float(len(text)), 1.0] for text in texts]
 
-    repo = mnemosyne.open(url, create=True, embed=embed)
+    repo = opened(url, create=True, embed=embed)
     repo.put("a", "aaaa", embedding="aaaa")
     assert repo.at()["a"].embedding.tolist() == [4.0, 1.0]
     assert repo.at().search("aaaa")[0].score == pytest.approx(1.0)
@@ -349,11 +353,9 @@ def test_the_past_of_every_branch_is_searchable(repo: Repository):
     assert repo.at("main~2").search([1, 1]) == []
 
 
-def test_a_read_only_repository_refuses_writes(tmp_path: Path):
-    path = tmp_path / "a.mnem"
-    with mnemosyne.open(path, create=True) as repo:
-        repo.put("a", 1)
-    reader = mnemosyne.open(path, read_only=True)
+def test_a_read_only_repository_refuses_writes(shared_url: str, opened: Opened):
+    opened(shared_url, create=True).put("a", 1)
+    reader = opened(shared_url, read_only=True)
     assert reader.at()["a"].content == 1
     for write in (
         lambda: reader.put("b", 1),
@@ -361,21 +363,21 @@ def test_a_read_only_repository_refuses_writes(tmp_path: Path):
         reader.undo,
         reader.transaction,
     ):
-        with pytest.raises(ReadOnlyError, match=r"a\.mnem"):
+        with pytest.raises(ReadOnlyError, match=re.escape(reader.url)):
             write()
 
 
-def test_a_closed_repository_opens_again_when_used(tmp_path: Path):
-    repo = mnemosyne.open(tmp_path / "a.mnem", create=True)
+def test_a_closed_repository_opens_again_when_used(shared_url: str, opened: Opened):
+    repo = opened(shared_url, create=True)
     repo.put("a", 1)
     repo.close()
     repo.close()
     assert repo.at()["a"].content == 1
 
 
-def test_two_repositories_on_one_file_see_each_other(tmp_path: Path):
-    one = mnemosyne.open(tmp_path / "a.mnem", create=True)
-    two = mnemosyne.open(tmp_path / "a.mnem")
+def test_two_repositories_on_one_store_see_each_other(shared_url: str, opened: Opened):
+    one = opened(shared_url, create=True)
+    two = opened(shared_url)
     one.put("a", 1, embedding=[1, 0])
     assert [h.record.key for h in two.at().search([1, 0])] == ["a"]
     two.put("b", 2, embedding=[1, 0])

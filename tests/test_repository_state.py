@@ -1,11 +1,18 @@
 """The repository against a plain model: dictionaries for branches, lists for histories."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, rule
+from hypothesis.stateful import (
+    Bundle,
+    RuleBasedStateMachine,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
 
 import mnemosyne
 from mnemosyne.objects import text_id
@@ -29,9 +36,9 @@ class Branch:
 class Model(RuleBasedStateMachine):
     names = Bundle("names")
 
-    def __init__(self) -> None:
+    def __init__(self, url: str = "memory://") -> None:
         super().__init__()
-        self.repo = mnemosyne.open("memory://", create=True)
+        self.repo = mnemosyne.open(url, create=True)
         root = self.repo.resolve().id
         self.branches = {"main": Branch({}, [(root, {})])}
         self.writers: dict[str, dict[str, str]] = {"main": {}}
@@ -126,7 +133,13 @@ class Model(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         assert self.repo.verify().ok
+        self.repo.close()
 
 
 TestModel = Model.TestCase
 TestModel.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+
+
+def test_a_store_that_lasts_is_as_the_model_says(new_url: Callable[[], str]):
+    few = settings(TestModel.settings, max_examples=8)
+    run_state_machine_as_test(lambda: Model(new_url()), settings=few)

@@ -22,9 +22,8 @@ from mnemosyne import (
     ValidationError,
 )
 from mnemosyne.engine.memory import MemoryEngine
-from mnemosyne.remotes import without_password
-
-from .syncing import Disturbed, Plain, Watched, assert_complete, filled, fresh, refs
+from mnemosyne.engine.shared import without_password
+from syncing import Disturbed, Plain, Watched, assert_complete, filled, fresh, refs
 
 KEYS = ["a", "b/1", "b/2", "c"]
 
@@ -89,7 +88,15 @@ class TestBothSidesAgree:
                 ]
         assert copy.verify().ok
 
-    def test_between_engines(self, url, other_url):
+    def test_a_store_without_commits_of_its_own(self):
+        repo = mnemosyne.clone(fresh(), "memory://")
+        assert repo.branches() == fresh().branches()
+        empty = mnemosyne.clone(Repository(MemoryEngine()), "memory://")
+        assert empty.branches() == fresh().branches()
+
+
+class TestBetweenStores:
+    def test_each_has_what_the_other_has(self, url, other_url):
         with mnemosyne.open(url, create=True) as repo:
             repo.pull(first := filled())
             with mnemosyne.clone(repo, other_url, author="reader") as copy:
@@ -104,11 +111,50 @@ class TestBothSidesAgree:
                 assert repo.blame("new").commit.author == "reader"
                 assert next(repo.reflog()).why == f"push from {copy.url}"
 
-    def test_a_store_without_commits_of_its_own(self):
-        repo = mnemosyne.clone(fresh(), "memory://")
-        assert repo.branches() == fresh().branches()
-        empty = mnemosyne.clone(Repository(MemoryEngine()), "memory://")
-        assert empty.branches() == fresh().branches()
+    def test_of_two_pushes_at_once_one_lands(self, shared_url):
+        with mnemosyne.clone(filled(), shared_url) as shared:
+            clones = [
+                mnemosyne.clone(shared_url, "memory://", author=name) for name in ("one", "two")
+            ]
+            for copy in clones:
+                copy.put(f"by/{copy.author}", 1)
+            start, refused, landed = Barrier(2), [], []
+
+            def push(copy):
+                start.wait(60)
+                try:
+                    copy.push()
+                    landed.append(copy)
+                except RefConflictError:
+                    refused.append(copy)
+
+            threads = [Thread(target=push, args=(copy,)) for copy in clones]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join(60)
+            assert len(landed) == len(refused) == 1
+            assert shared.branches()["main"] == landed[0].branches()["main"]
+            refused[0].pull()
+            refused[0].push()
+            assert {"by/one", "by/two"} <= set(shared.at())
+            assert shared.verify().ok
+
+    def test_a_store_for_reading_takes_nothing(self, shared_url):
+        repo = filled()
+        mnemosyne.clone(repo, shared_url).close()
+        with mnemosyne.open(shared_url, read_only=True) as target:
+            with pytest.raises(ReadOnlyError):
+                repo.push(target)
+            with pytest.raises(ReadOnlyError):
+                target.pull(repo)
+
+    def test_a_clone_into_a_repository_is_refused(self, shared_url):
+        with mnemosyne.open(shared_url, create=True) as there:
+            there.put("mine", 1)
+            with pytest.raises(AlreadyExistsError, match=re.escape(there.url)):
+                mnemosyne.clone(filled(), shared_url)
+            assert list(there.at()) == ["mine"]
 
 
 class TestPush:
@@ -138,34 +184,6 @@ class TestPush:
         assert list(target.at()) == ["mine"]
         assert_complete(engine)
 
-    def test_of_two_at_once_one_lands(self, tmp_path):
-        path = tmp_path / "shared.mnem"
-        with mnemosyne.clone(filled(), path) as shared:
-            clones = [mnemosyne.clone(path, "memory://", author=name) for name in ("one", "two")]
-            for copy in clones:
-                copy.put(f"by/{copy.author}", 1)
-            start, refused, landed = Barrier(2), [], []
-
-            def push(copy):
-                start.wait(60)
-                try:
-                    copy.push()
-                    landed.append(copy)
-                except RefConflictError:
-                    refused.append(copy)
-
-            threads = [Thread(target=push, args=(copy,)) for copy in clones]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join(60)
-            assert len(landed) == len(refused) == 1
-            assert shared.branches()["main"] == landed[0].branches()["main"]
-            refused[0].pull()
-            refused[0].push()
-            assert {"by/one", "by/two"} <= set(shared.at())
-            assert shared.verify().ok
-
     def test_a_new_branch_and_tags_that_fit(self):
         repo, target = filled(), fresh()
         repo.put("elsewhere", 1, branch="side")
@@ -183,15 +201,6 @@ class TestPush:
         with pytest.raises(ConflictError, match=r"'v1'.*delete it"):
             repo.push(target)
         assert refs(target) == (fresh().branches(), {"v1": fresh().resolve().id})
-
-    def test_a_store_for_reading(self, tmp_path):
-        repo = filled()
-        mnemosyne.clone(repo, tmp_path / "a.mnem").close()
-        with mnemosyne.open(tmp_path / "a.mnem", read_only=True) as target:
-            with pytest.raises(ReadOnlyError):
-                repo.push(target)
-            with pytest.raises(ReadOnlyError):
-                target.pull(repo)
 
 
 class TestPull:
@@ -227,13 +236,13 @@ class TestPull:
 
 class TestRemotes:
     @pytest.fixture
-    def origin(self, tmp_path):
-        with mnemosyne.clone(filled(), tmp_path / "origin.mnem") as origin:
+    def origin(self, shared_url):
+        with mnemosyne.clone(filled(), shared_url) as origin:
             yield origin
 
     @pytest.fixture
-    def copy(self, origin, tmp_path, other_url):
-        with mnemosyne.clone(tmp_path / "origin.mnem", other_url, author="copier") as copy:
+    def copy(self, origin, other_url):
+        with mnemosyne.clone(origin.url, other_url, author="copier") as copy:
             yield copy
 
     def test_a_clone_remembers_where_it_came_from(self, origin, copy):
@@ -256,6 +265,18 @@ class TestRemotes:
         assert copy.pull().message == "merge origin/main into main"
         copy.push()
         assert origin.resolve() == copy.resolve("origin/main") == copy.resolve()
+
+    def test_branches_that_are_gone_are_forgotten_when_asked(self, origin, copy):
+        origin.create_branch("trial")
+        origin.create_branch("kept")
+        assert copy.fetch().branches.keys() == copy.remote_branches().keys() >= {"trial", "kept"}
+        origin.delete_branch("trial")
+        assert copy.fetch().pruned == ()
+        assert copy.fetch(branches=["main"], prune=True).pruned == ()
+        assert "trial" in copy.remote_branches()
+        assert copy.fetch(prune=True).pruned == ("trial",)
+        assert copy.remote_branches() == origin.branches()
+        assert copy.fetch(prune=True).pruned == ()
 
     def test_what_a_remote_names_is_no_garbage(self, origin, copy):
         origin.put("new", 1)
@@ -280,18 +301,26 @@ class TestRemotes:
         with pytest.raises(NotFoundError, match=r"no remote 'origin'.*no store"):
             copy.fetch()
 
+    def test_an_open_store_for_reading_keeps_none(self, origin):
+        with mnemosyne.open(origin.url, read_only=True) as reader:
+            assert reader.remotes() == {}
+            with pytest.raises(ReadOnlyError):
+                reader.add_remote("a", "x.mnem")
+
+    def test_progress_is_told(self, origin):
+        seen = []
+        fresh().fetch(origin, progress=seen.append)
+        assert seen == sorted(seen)
+        assert seen[-1] > 60
+
+
+class TestWhatIsNoRemote:
     @pytest.mark.parametrize(
         ("name", "url"), [("a/b", "x.mnem"), ("", "x.mnem"), ("a", "memory://"), ("a", "what://x")]
     )
     def test_what_is_no_remote(self, name, url):
         with pytest.raises(ValidationError):
             fresh().add_remote(name, url)
-
-    def test_an_open_store_for_reading_keeps_none(self, origin, tmp_path):
-        with mnemosyne.open(tmp_path / "origin.mnem", read_only=True) as reader:
-            assert reader.remotes() == {}
-            with pytest.raises(ReadOnlyError):
-                reader.add_remote("a", "x.mnem")
 
     @pytest.mark.parametrize(
         ("url", "kept"),
@@ -315,21 +344,8 @@ class TestRemotes:
         with pytest.raises(EngineError, match="give the URL"):
             plain.add_remote("a", "x.mnem")
 
-    def test_progress_is_told(self, origin):
-        seen = []
-        fresh().fetch(origin, progress=seen.append)
-        assert seen == sorted(seen)
-        assert seen[-1] > 60
-
 
 class TestClone:
-    def test_into_a_repository_is_refused(self, url, tmp_path):
-        with mnemosyne.open(tmp_path / "there.mnem", create=True) as there:
-            there.put("mine", 1)
-            with pytest.raises(AlreadyExistsError, match=re.escape(there.url)):
-                mnemosyne.clone(filled(), tmp_path / "there.mnem")
-            assert list(there.at()) == ["mine"]
-
     def test_a_name_that_is_none_makes_nothing(self, tmp_path):
         with pytest.raises(ValidationError, match="remote"):
             mnemosyne.clone(filled(), tmp_path / "copy.mnem", remote="a/b")

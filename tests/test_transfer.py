@@ -33,8 +33,7 @@ from mnemosyne.objects import (
 from mnemosyne.schema import check_block
 from mnemosyne.testing.faults import FaultyEngine
 from mnemosyne.tree import EMPTY_ROOT
-
-from .syncing import Disturbed, Lying, assert_complete, filled, fresh, objects, refs
+from syncing import Disturbed, Lying, assert_complete, filled, fresh, objects, refs
 
 
 @pytest.fixture

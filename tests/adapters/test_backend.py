@@ -7,7 +7,6 @@ import subprocess
 import sys
 import threading
 from datetime import datetime
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -29,22 +28,25 @@ def record(id: str, content: str = "text", vector: object = (1.0, 0.0), **fields
     return MemoryRecord(id=id, content=content, embedding=embedding, **fields)
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "memory.mnem"
+def exists(url: str) -> bool:
+    try:
+        mnemosyne.open(url).close()
+    except NotFoundError:
+        return False
+    return True
 
 
 @pytest.fixture
-def backend(path: Path):
-    backend = MnemosyneStorageBackend(path, author="crew-test")
+def backend(shared_url: str):
+    backend = MnemosyneStorageBackend(shared_url, author="crew-test")
     yield backend
     backend.close()
 
 
 @pytest.fixture
-def registered(path: Path):
+def registered(shared_url: str):
     set_memory_storage_factory(None)
-    yield register(path)
+    yield register(shared_url)
     unregister()
     set_memory_storage_factory(None)
 
@@ -132,19 +134,19 @@ class TestHistory:
         assert backend.on("trial").get_record("a").content == "two"
         assert MnemosyneStorageBackend(backend.repository, branch="trial").count() == 1
 
-    def test_a_backend_on_a_new_branch_starts_from_main(self, backend, path):
+    def test_a_backend_on_a_new_branch_starts_from_main(self, backend, shared_url):
         backend.save([record("a", "one")])
-        other = MnemosyneStorageBackend(path, branch="fresh")
+        other = MnemosyneStorageBackend(shared_url, branch="fresh")
         assert other.get_record("a").content == "one"
 
 
 class TestStore:
-    def test_nothing_is_made_before_it_is_needed(self, path):
-        backend = MnemosyneStorageBackend(path)
+    def test_nothing_is_made_before_it_is_needed(self, shared_url):
+        backend = MnemosyneStorageBackend(shared_url)
         backend.save([])
-        assert not path.exists()
+        assert not exists(shared_url)
         backend.save([record("a")])
-        assert path.exists()
+        assert exists(shared_url)
 
     def test_records_lie_under_their_scope(self, backend):
         backend.save([record("a/b%", scope="//team//x/"), record("c", scope="")])
@@ -167,10 +169,10 @@ class TestStore:
             backend.save([record("a", vector=[float("nan"), 1])])
         assert backend.count() == 0
 
-    def test_the_dimension_is_that_of_the_branch(self, backend, path):
+    def test_the_dimension_is_that_of_the_branch(self, backend, shared_url):
         backend.save([record("plain", vector=None)])
         backend.save([record("a", vector=[1, 2, 3])])
-        again = MnemosyneStorageBackend(path)
+        again = MnemosyneStorageBackend(shared_url)
         with pytest.raises(EmbeddingDimensionMismatchError) as caught:
             again.save([record("b", vector=[1, 2])])
         assert (caught.value.stored_dim, caught.value.new_dim) == (3, 2)
@@ -178,8 +180,8 @@ class TestStore:
         again.save([record("b", vector=[1, 2])])
         assert backend.search([1, 2])[0][0].id == "b"
 
-    def test_first_saves_of_two_dimensions_cannot_both_land(self, backend, path):
-        other = MnemosyneStorageBackend(path)
+    def test_first_saves_of_two_dimensions_cannot_both_land(self, backend, shared_url):
+        other = MnemosyneStorageBackend(shared_url)
         barrier = threading.Barrier(2)
         outcomes: list[object] = []
 
@@ -202,8 +204,8 @@ class TestStore:
         assert sum(isinstance(each, str) for each in outcomes) == 1
         assert backend.count() == 1
 
-    def test_an_id_saved_at_once_in_two_scopes_stays_unique(self, backend, path):
-        other = MnemosyneStorageBackend(path)
+    def test_an_id_saved_at_once_in_two_scopes_stays_unique(self, backend, shared_url):
+        other = MnemosyneStorageBackend(shared_url)
         barrier = threading.Barrier(2)
 
         def save(storage: MnemosyneStorageBackend, scope: str) -> None:
@@ -232,16 +234,6 @@ class TestStore:
         assert backend.delete() == 1
         backend.reset()
         assert list(backend.repository.at()) == ["notes/1"]
-
-    def test_what_cannot_be_opened_is_named(self, tmp_path):
-        directory = tmp_path / "dir.mnem"
-        directory.mkdir()
-        text = tmp_path / "text.mnem"
-        text.write_text("hello, this is no database\n" * 40)
-        for bad in (directory, text):
-            with pytest.raises((EngineError, mnemosyne.CorruptObjectError), match=bad.name):
-                MnemosyneStorageBackend(bad).count()
-        assert text.read_text().startswith("hello")
 
 
 class TestSearch:
@@ -314,26 +306,27 @@ class TestProcess:
         backend.save([record("b")])
         assert backend.count() == 2
 
-    def test_register_answers_every_default_memory(self, registered, path, tmp_path):
+    def test_register_answers_every_default_memory(self, registered, shared_url, new_url):
         assert resolve_memory_storage("lancedb") is registered
-        assert resolve_memory_storage(f"mnemosyne+{path}") is registered
+        assert resolve_memory_storage(f"mnemosyne+{shared_url}") is registered
         assert resolve_memory_storage("qdrant-edge") is None
-        other = resolve_memory_storage(f"mnemosyne+{tmp_path / 'other.mnem'}#trial")
+        spec = f"mnemosyne+{new_url()}#trial"
+        other = resolve_memory_storage(spec)
         assert other.branch == "trial"
-        assert other is resolve_memory_storage(f"mnemosyne+{tmp_path / 'other.mnem'}#trial")
-        assert not path.exists()
+        assert other is resolve_memory_storage(spec)
+        assert not exists(shared_url)
         memory = Memory(embedder=embed, llm=object())
         memory.remember("hello", scope="/s", categories=["c"], importance=0.5)
         assert registered.count("/s") == 1
 
-    def test_register_keeps_the_factory_before_it(self, tmp_path):
+    def test_register_keeps_the_factory_before_it(self, new_url):
         mine = object()
         set_memory_storage_factory(lambda spec: mine if spec == "other" else None)
         try:
-            register(tmp_path / "a.mnem")
-            register(tmp_path / "b.mnem")
+            register(new_url())
+            later = register(new_url())
             assert resolve_memory_storage("other") is mine
-            assert resolve_memory_storage("lancedb").spec.endswith("b.mnem")
+            assert resolve_memory_storage("lancedb") is later
             unregister()
             assert resolve_memory_storage("lancedb") is None
             assert resolve_memory_storage("other") is mine
@@ -361,14 +354,6 @@ class TestProcess:
         registered.update(record("a", "two"))
         assert resolve_memory_storage(past.spec).get_record("a").content == "one"
 
-    def test_importing_mnemosyne_imports_no_framework(self):
-        code = (
-            "import sys, mnemosyne, mnemosyne.cli, mnemosyne.testing\n"
-            "bad = {'crewai', 'lancedb', 'pyarrow', 'chromadb', 'numpy'} & set(sys.modules)\n"
-            "assert not bad, bad"
-        )
-        subprocess.run([sys.executable, "-c", code], check=True)
-
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
     def test_a_forked_child_saves_and_the_parent_sees_it(self, backend):
         backend.save([record("a")])
@@ -383,3 +368,23 @@ class TestProcess:
         assert os.waitpid(child, 0)[1] == 0
         backend.save([record("c")])
         assert {r.id for r, _ in backend.search([1, 0])} == {"a", "b", "c"}
+
+
+class TestApartFromAnyStore:
+    def test_importing_mnemosyne_imports_no_framework(self):
+        code = (
+            "import sys, mnemosyne, mnemosyne.cli, mnemosyne.testing\n"
+            "bad = {'crewai', 'lancedb', 'pyarrow', 'chromadb', 'numpy'} & set(sys.modules)\n"
+            "assert not bad, bad"
+        )
+        subprocess.run([sys.executable, "-c", code], check=True)
+
+    def test_what_cannot_be_opened_is_named(self, tmp_path):
+        directory = tmp_path / "dir.mnem"
+        directory.mkdir()
+        text = tmp_path / "text.mnem"
+        text.write_text("hello, this is no database\n" * 40)
+        for bad in (directory, text):
+            with pytest.raises((EngineError, mnemosyne.CorruptObjectError), match=bad.name):
+                MnemosyneStorageBackend(bad).count()
+        assert text.read_text().startswith("hello")

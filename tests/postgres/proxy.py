@@ -1,4 +1,4 @@
-"""A wire between client and server that counts round trips and can be cut."""
+"""A wire between client and server that counts round trips and bytes and can be cut."""
 
 import socket
 from threading import Lock, Thread
@@ -10,21 +10,33 @@ class Proxy:
     A round trip is anything that the client sends after the server has spoken. Cutting takes
     effect on the next request that holds the marker: `"request"` loses it on its way,
     `"answer"` lets the server do it and loses what it says.
+
+    Args:
+        port: where the server listens on this machine.
+        address: where to listen for clients.
     """
 
-    def __init__(self, port):
+    def __init__(self, port, address="127.0.0.1"):
         self._target = port
-        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._listener = socket.create_server((address, 0))
         self.port = self._listener.getsockname()[1]
         self.round_trips = 0
+        self.sent = 0
+        self.received = 0
         self.cuts = 0
         self._lock = Lock()
         self._marker = None
         self._what = None
+        self._wires = []
         Thread(target=self._accept, daemon=True).start()
 
     def cut(self, what, marker):
         self._what, self._marker = what, marker
+
+    def sever(self):
+        """Cut every connection that there is."""
+        for wire in self._wires:
+            wire.cut()
 
     def close(self):
         self._listener.close()
@@ -35,10 +47,17 @@ class Proxy:
                 client, _ = self._listener.accept()
             except OSError:
                 return
-            _Wire(self, client, socket.create_connection(("127.0.0.1", self._target))).start()
+            server = socket.create_connection(("127.0.0.1", self._target))
+            self._wires.append(_Wire(self, client, server))
+            self._wires[-1].start()
+
+    def answered(self, data):
+        with self._lock:
+            self.received += len(data)
 
     def to_cut(self, data):
         with self._lock:
+            self.sent += len(data)
             if self._marker is None or self._marker not in data:
                 return None
             self._marker = None
@@ -62,11 +81,14 @@ class _Wire:
         except OSError:
             pass
         finally:
-            for end in (self._client, self._server):
-                try:
-                    end.shutdown(socket.SHUT_RDWR)
-                except OSError:
-                    continue
+            self.cut()
+
+    def cut(self):
+        for end in (self._client, self._server):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                continue
 
     def _requests(self):
         while data := self._client.recv(1 << 16):
@@ -82,6 +104,7 @@ class _Wire:
     def _answers(self):
         while data := self._server.recv(1 << 16):
             self._server_spoke = True
+            self._proxy.answered(data)
             if self._losing:
                 return
             self._client.sendall(data)

@@ -58,9 +58,11 @@ class Server:
 
     Args:
         standby_of: the server that it follows; by default it is a primary, and empty.
+        settings: what differs from `SETTINGS`.
     """
 
-    def __init__(self, standby_of=None):
+    def __init__(self, standby_of=None, **settings):
+        self._settings = {**SETTINGS, **settings}
         self.directory = Path(tempfile.mkdtemp(prefix="mnemosyne-postgres-"))
         self.port = free_port()
         self._process = None
@@ -95,7 +97,7 @@ class Server:
         )
 
     def start(self):
-        settings = [part for item in SETTINGS.items() for part in ("-c", "=".join(item))]
+        settings = [part for item in self._settings.items() for part in ("-c", "=".join(item))]
         with (self.directory / "log").open("ab") as log:
             self._process = subprocess.Popen(
                 [binaries() / "postgres", "-D", self.data, "-p", str(self.port), *settings],

@@ -1,0 +1,89 @@
+"""What the clients of a soak do until they are killed: `python soak_child.py ACTION URL NAME`.
+
+The memory has a count for each writer, and the last values that it wrote in slots. So the counts
+say what a whole snapshot has to be.
+"""
+
+import sys
+from collections.abc import Callable
+from threading import Event
+from time import perf_counter
+
+import mnemosyne
+from mnemosyne import EngineError, Repository, Snapshot, Transaction
+
+SLOTS = 50
+PAUSE_SECONDS = 0.05
+
+
+def say(*words: object) -> None:
+    print(*words, flush=True)
+
+
+def begin(url: str, writers: list[str]) -> None:
+    """Make the repository, with a count of nothing for each writer."""
+    with mnemosyne.open(url, create=True) as repo, repo.transaction() as tx:
+        tx.put("total", 0)
+        for name in writers:
+            tx.put(f"count/{name}", 0)
+
+
+def check(now: Snapshot) -> int:
+    """See that a snapshot is what its counts say, by reading and by searching.
+
+    Returns:
+        How many commits it has come from.
+    """
+    counts = {record.key.split("/")[1]: record.content for record in now.scan("count/")}
+    slots = {
+        f"slot/{name}/{number % SLOTS}": number
+        for name, last in counts.items()
+        for number in range(max(1, last - SLOTS + 1), last + 1)
+    }
+    assert now["total"].content == sum(counts.values())
+    assert {record.key: record.content for record in now.scan("slot/")} == slots
+    hits = now.search([1.0, 0.0], limit=len(now))
+    assert {hit.record.key: hit.record.content for hit in hits} == slots
+    return sum(counts.values())
+
+
+def write(repo: Repository, name: str) -> None:
+    def step(tx: Transaction) -> None:
+        number = tx[f"count/{name}"].content + 1
+        tx.put(f"count/{name}", number)
+        tx.put(f"slot/{name}/{number % SLOTS}", number, embedding=[1.0, number])
+        tx.put("total", tx["total"].content + 1)
+
+    began = perf_counter()
+    commit = repo.transact(step)
+    say("commit", commit.id, perf_counter() - began)
+
+
+class Reader:
+    """Sees that memory never goes back."""
+
+    def __init__(self) -> None:
+        self.seen = 0
+
+    def __call__(self, repo: Repository, name: str) -> None:
+        found = check(repo.at())
+        assert found >= self.seen
+        self.seen = found
+        say("snapshot")
+
+
+def go_on(act: Callable[[Repository, str], None], url: str, name: str) -> None:
+    """Act again and again; an engine that is out of reach is told, and tried again."""
+    repo: Repository | None = None
+    while True:
+        try:
+            repo = repo or mnemosyne.open(url, author=name)
+            act(repo, name)
+        except EngineError as error:
+            say("error", type(error).__name__)
+            Event().wait(PAUSE_SECONDS)
+
+
+if __name__ == "__main__":
+    action, url, name = sys.argv[1:]
+    go_on({"write": write, "read": Reader()}[action], url, name)

@@ -1,0 +1,156 @@
+"""A soak: writers and readers of one repository, and sudden deaths, for as long as it is told."""
+
+import math
+import os
+import random
+import signal
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event, Lock, Thread
+from time import monotonic
+
+import mnemosyne
+from children import Child
+from soak_child import begin, check
+
+WRITERS = READERS = 8
+SECONDS = float(os.environ.get("SOAK_SECONDS", "600"))
+SEED = os.environ.get("SOAK_SEED", str(random.SystemRandom().randrange(2**32)))
+LONGEST_PEACE = 4.0
+PART_OF_SERVER = 0.05
+
+
+@dataclass
+class Report:
+    """What a soak found.
+
+    Attributes:
+        acknowledged: the commits that writers were told.
+        latencies: what each took, in seconds.
+        snapshots: how many the readers found consistent.
+        errors: how often clients met each type of error.
+        kills: how many clients were killed.
+        restarts: how often the server was killed and started again.
+        faults: what no client may do, such as dying by itself.
+    """
+
+    seconds: float = 0
+    acknowledged: set[str] = field(default_factory=set[str])
+    latencies: list[float] = field(default_factory=list[float])
+    snapshots: int = 0
+    errors: Counter[str] = field(default_factory=Counter[str])
+    kills: int = 0
+    restarts: int = 0
+    faults: list[str] = field(default_factory=list[str])
+    lost: int = 0
+    commits: int = 0
+
+    def __str__(self) -> str:
+        p50, p99 = (1000 * self.percentile(part) for part in (0.5, 0.99))
+        return (
+            f"seed {SEED}, {self.seconds:.0f} s, {WRITERS} writers, {READERS} readers: "
+            f"{len(self.acknowledged)} commits acknowledged "
+            f"({len(self.acknowledged) / self.seconds:.1f}/s), {self.commits} landed, "
+            f"{self.lost} lost; commit p50 {p50:.1f} ms, p99 {p99:.1f} ms; "
+            f"{self.snapshots} snapshots consistent; {self.kills} clients killed, "
+            f"{self.restarts} restarts of the server; errors {dict(self.errors) or 'none'}"
+        )
+
+    def percentile(self, part: float) -> float:
+        """The latency that this part of the commits did not exceed, in seconds."""
+        ordered = sorted(self.latencies) or [math.nan]
+        return ordered[int(part * (len(ordered) - 1))]
+
+
+class Soak:
+    """Clients at work, each started again when it was killed.
+
+    Args:
+        url: the repository, which does not exist yet.
+        restart: kills the server and starts it again, where there is one.
+    """
+
+    def __init__(self, url: str, restart: Callable[[], None] | None = None) -> None:
+        self._url, self._restart = url, restart
+        self._clients: dict[tuple[str, str], tuple[Child, Thread]] = {}
+        self._lock = Lock()
+        self.report = Report()
+
+    def run(self) -> Report:
+        """Soak, then look at what is left."""
+        writers = [f"w{number}" for number in range(WRITERS)]
+        begin(self._url, writers)
+        chance, began = random.Random(SEED), monotonic()
+        who = [("write", name) for name in writers]
+        who += [("read", f"r{number}") for number in range(READERS)]
+        for client in who:
+            self._start(client)
+        try:
+            self._disturb(chance, who, began + SECONDS)
+        finally:
+            for client in who:
+                self._kill(client)
+        self.report.seconds = monotonic() - began
+        self._look()
+        return self.report
+
+    def _disturb(self, chance: random.Random, who: Sequence[tuple[str, str]], until: float) -> None:
+        peace = Event()
+        while monotonic() < until and not self.report.faults:
+            peace.wait(min(chance.uniform(0, LONGEST_PEACE), max(0, until - monotonic())))
+            if self._restart is not None and chance.random() < PART_OF_SERVER:
+                self._restart()
+                self.report.restarts += 1
+            else:
+                client = chance.choice(who)
+                self._kill(client)
+                self._start(client)
+                self.report.kills += 1
+
+    def _start(self, client: tuple[str, str]) -> None:
+        child = Child(Path(__file__).with_name("soak_child.py"), client[0], self._url, client[1])
+        listener = Thread(target=self._hear, args=(child, client[1]))
+        listener.start()
+        self._clients[client] = child, listener
+
+    def _kill(self, client: tuple[str, str]) -> None:
+        child, listener = self._clients.pop(client)
+        child.send_kill()
+        listener.join()
+
+    def _hear(self, child: Child, name: str) -> None:
+        with child:
+            for line in child.lines():
+                with self._lock:
+                    self._note(*line.split())
+            if (code := child.wait()) != -signal.SIGKILL:
+                self.report.faults.append(f"{name} ended by itself with code {code}")
+
+    def _note(self, kind: str, *what: str) -> None:
+        if kind == "commit":
+            self.report.acknowledged.add(what[0])
+            self.report.latencies.append(float(what[1]))
+        elif kind == "snapshot":
+            self.report.snapshots += 1
+        else:
+            self.report.errors[what[0]] += 1
+
+    def _look(self) -> None:
+        with mnemosyne.open(self._url) as repo:
+            landed = [commit.id for commit in repo.log()][:-1]
+            self.report.commits = len(landed)
+            self.report.lost = len(self.report.acknowledged - set(landed))
+            if len(landed) != check(repo.at()):
+                self.report.faults.append("some commit landed twice, or not whole")
+            self.report.faults += map(str, repo.verify().problems)
+
+
+def assert_sound(report: Report) -> None:
+    """Say what a soak found, and fail if it is not as it must be."""
+    print(report)
+    assert report.faults == []
+    assert report.lost == 0
+    assert report.commits >= len(report.acknowledged) > 0
+    assert report.snapshots > 0

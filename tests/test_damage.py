@@ -1,0 +1,86 @@
+"""Damaged files: what is wrong is reported and named, and never returned."""
+
+import random
+from pathlib import Path
+
+import apsw
+import pytest
+
+import mnemosyne
+from mnemosyne import CorruptObjectError, MnemosyneError
+from mnemosyne.objects import parse_id, text_id
+
+
+def objects_of(path: Path) -> list[tuple[bytes, bytes]]:
+    connection = apsw.Connection(str(path))
+    rows = list(connection.execute("SELECT id, data FROM objects"))
+    connection.close()
+    return rows
+
+
+def damage(path: Path, block: bytes, data: bytes) -> None:
+    connection = apsw.Connection(str(path))
+    connection.execute("UPDATE objects SET data = ? WHERE id = ?", (data, block))
+    connection.close()
+
+
+def test_a_flipped_byte_in_any_object_is_reported_and_never_returned(tmp_path: Path):
+    path = tmp_path / "a.mnem"
+    chance = random.Random(3)
+    with mnemosyne.open(path, create=True) as repo:
+        for i in range(2):
+            with repo.transaction() as tx:
+                for j in range(45):
+                    tx.put(f"k/{j:02}", {"i": i, "j": j}, embedding=[i + 1.0, j])
+        expected = {r.key: (r.content, r.embedding.tolist()) for r in repo.at().scan()}
+    for block, data in objects_of(path):
+        position = chance.randrange(len(data))
+        flipped = bytes([data[position] ^ (1 << chance.randrange(8))])
+        damage(path, block, data[:position] + flipped + data[position + 1 :])
+        with mnemosyne.open(path) as repo:
+            report = repo.verify()
+            assert [p.object for p in report.problems if p.kind == "corrupt"] == [text_id(block)]
+            try:
+                found = {r.key: (r.content, r.embedding.tolist()) for r in repo.at().scan()}
+                assert found == expected
+                repo.at().search([1, 0])
+            except CorruptObjectError as error:
+                assert text_id(block) in str(error)
+        damage(path, block, data)
+    with mnemosyne.open(path) as repo:
+        assert repo.verify().ok
+
+
+def test_a_missing_object_is_named(tmp_path: Path):
+    path = tmp_path / "a.mnem"
+    with mnemosyne.open(path, create=True) as repo:
+        repo.put("a", 1)
+        record = text_id(next(iter(repo.blocks.node(_root(repo)).links)))
+    connection = apsw.Connection(str(path))
+    for block, _ in objects_of(path):
+        if text_id(block) == record:
+            connection.execute("DELETE FROM objects WHERE id = ?", (block,))
+    connection.close()
+    with mnemosyne.open(path) as repo:
+        for read in (repo.at().__getitem__, repo.at().get):
+            with pytest.raises(MnemosyneError, match=record):
+                read("a")
+        (problem,) = repo.verify().problems
+        assert (problem.object, problem.kind) == (record, "not-found")
+
+
+def test_a_missing_vector_is_no_absent_vector(tmp_path: Path):
+    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+        repo.put("a", 1, embedding=[1, 2])
+        (vector,) = repo.at()["a"].vectors.ids.values()
+        repo.blocks.engine.delete([vector])
+        record = repo.at()["a"]
+        for read in (lambda: record.embedding, lambda: record.vectors.get("")):
+            with pytest.raises(MnemosyneError, match=text_id(vector)):
+                read()
+        assert "" in record.vectors
+        assert record.vectors.get("other") is None
+
+
+def _root(repo: mnemosyne.Repository) -> bytes:
+    return parse_id(repo.resolve().root)
