@@ -123,11 +123,9 @@ class Blocks:
         for block, node in nodes.items():
             self._nodes.put(block, node)
 
-    def remember_commit(self, block: Id, data: bytes) -> Commit:
-        """Keep a commit that was just written, and give it decoded."""
-        commit = decode_commit(block, data)
+    def remember_commit(self, block: Id, commit: Commit) -> None:
+        """Keep a commit that was just written."""
         self._commits.put(block, commit)
-        return commit
 
     def commit(self, commit: str) -> Commit:
         """A commit by its id in text; raises as `read` does."""
