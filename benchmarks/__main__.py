@@ -21,12 +21,11 @@ def main() -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from benchmarks.run import FULL, QUICK, Run, merged
+    from benchmarks.run import merged
 
     with tempfile.TemporaryDirectory(prefix="benchmarks-", dir=arguments.work) as directory:
-        run = Run(QUICK if arguments.quick else FULL, Path(directory))
-        results = run.execute_history() if arguments.only else run.execute()
-    if arguments.only and arguments.out.exists():
+        results = _measured(arguments, Path(directory))
+    if arguments.only == "history" and arguments.out.exists():
         results = merged(json.loads(arguments.out.read_text()), results)
     arguments.out.parent.mkdir(parents=True, exist_ok=True)
     arguments.out.write_text(_json(results))
@@ -34,7 +33,20 @@ def _run(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _measured(arguments: argparse.Namespace, directory: Path) -> dict[str, Any]:
+    if arguments.only == "engines":
+        from benchmarks.engines import run as engines
+
+        scale = engines.QUICK if arguments.quick else engines.FULL
+        return engines.EngineRun(scale, directory).execute()
+    from benchmarks.run import FULL, QUICK, Run
+
+    run = Run(QUICK if arguments.quick else FULL, directory)
+    return run.execute_history() if arguments.only else run.execute()
+
+
 def _report(arguments: argparse.Namespace) -> int:
+    from benchmarks.engines.plot import draw as draw_engines
     from benchmarks.plots import draw
     from benchmarks.report import page, summary
 
@@ -42,13 +54,17 @@ def _report(arguments: argparse.Namespace) -> int:
     figures = arguments.docs / "benchmarks"
     figures.mkdir(parents=True, exist_ok=True)
     drawn = draw(results, figures)
+    engines = json.loads(arguments.engines.read_text()) if arguments.engines.exists() else None
+    if engines is not None:
+        draw_engines(engines, figures)
+        (figures / "engines.json").write_text(_json(engines))
     (figures / "results.json").write_text(_json(results))
-    (arguments.docs / "benchmarks.md").write_text(page(results, drawn))
+    (arguments.docs / "benchmarks.md").write_text(page(results, drawn, engines))
     if arguments.docs == DOCS:
         table = summary(results)
         README.write_text(TABLE.sub(rf"\1{table}\n\2", README.read_text()))
     print(arguments.docs / "benchmarks.md")
-    return _complain(results["errors"])
+    return _complain(results["errors"] + (engines["errors"] if engines else []))
 
 
 def _complain(errors: list[dict[str, object]]) -> int:
@@ -73,14 +89,22 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--quick", action="store_true", help="1,000 records and few repeats")
     run.add_argument(
         "--only",
-        choices=["history"],
-        help="measure only this; what FILE holds besides stays as it is",
+        choices=["history", "engines"],
+        help="measure only this: questions to history, where what FILE holds besides stays as it "
+        "is; or the engines, whose results are a file of their own",
     )
     run.add_argument("--out", type=Path, default=Path("results.json"), metavar="FILE")
     run.add_argument("--work", type=Path, metavar="DIR", help="where the stores are made")
     run.set_defaults(command=_run)
     report = commands.add_parser("report", help="write the page, plots and results under docs")
     report.add_argument("file", type=Path, metavar="FILE")
+    report.add_argument(
+        "--engines",
+        type=Path,
+        default=DOCS / "benchmarks" / "engines.json",
+        metavar="FILE",
+        help="the results of `run --only engines`, if they are there",
+    )
     report.add_argument("--docs", type=Path, default=DOCS, metavar="DIR")
     report.set_defaults(command=_report)
     return parser

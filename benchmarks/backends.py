@@ -7,6 +7,7 @@ import importlib.metadata
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
 OURS = "mnemosyne"
@@ -54,9 +55,10 @@ def why_missing(name: str) -> str | None:
     return None
 
 
-def versions() -> dict[str, str]:
+def versions(distributions: Sequence[str] = _DISTRIBUTIONS) -> dict[str, str]:
+    """The versions of those of the distributions that are installed."""
     found: dict[str, str] = {}
-    for distribution in _DISTRIBUTIONS:
+    for distribution in distributions:
         try:
             found[distribution] = importlib.metadata.version(distribution)
         except importlib.metadata.PackageNotFoundError:

@@ -54,8 +54,8 @@ class Dataset:
 def prepare(directory: Path, size: int, kind: str) -> None:
     """Write the dataset of ``size`` rows and its exact answers under ``directory``."""
     directory.mkdir(parents=True)
-    vectors = _vectors(SEED, size, kind)
-    queries = _vectors(SEED + 1, QUERIES, kind)
+    vectors = random_vectors(SEED, size, kind)
+    queries = random_vectors(SEED + 1, QUERIES, kind)
     np.save(directory / "vectors.npy", vectors)
     np.save(directory / "queries.npy", queries)
     np.save(directory / "nearest.npy", _nearest(vectors, queries))
@@ -96,11 +96,12 @@ def record(row: int, embedding: list[float]) -> MemoryRecord:
 
 def fresh_records(first_row: int, count: int, kind: str = "normal") -> list[MemoryRecord]:
     """Records beyond a dataset, starting at row ``first_row``, with vectors of their own."""
-    vectors = _vectors(SEED + 2 + first_row, count, kind)
+    vectors = random_vectors(SEED + 2 + first_row, count, kind)
     return [record(first_row + n, vector.tolist()) for n, vector in enumerate(vectors)]
 
 
-def _vectors(seed: int, count: int, kind: str) -> np.ndarray:
+def random_vectors(seed: int, count: int, kind: str = "normal") -> np.ndarray:
+    """Seeded vectors of ``DIMENSIONS`` components, each N(0, 1), or scaled to length 1."""
     vectors = np.random.default_rng(seed).standard_normal((count, DIMENSIONS), dtype=np.float32)
     if kind == "unit":
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)

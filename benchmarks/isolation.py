@@ -2,6 +2,7 @@
 
 A fork server imports crewai once; every call is a new fork of it. So each measurement starts
 from the same state, and the seconds that crewai takes to import are paid once and never counted.
+Where crewai is not what is measured, the fork server imports nothing.
 """
 
 from __future__ import annotations
@@ -33,15 +34,18 @@ class ChildError(Exception):
     """A child process raised, died, or gave no answer in time."""
 
 
-def prepare_environment(home: Path) -> None:
-    """Keep children offline and out of the user's directories. Call before the first child."""
+def prepare_environment(home: Path, preload: Sequence[str] = ("crewai.memory.types",)) -> None:
+    """Keep children offline and out of the user's directories. Call before the first child.
+
+    ``preload`` is what every child has imported when it begins.
+    """
     home.mkdir(parents=True, exist_ok=True)
     os.environ.update(_OFFLINE, HOME=str(home), CREWAI_STORAGE_DIR=str(home))
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     package = importlib.util.find_spec("mnemosyne")
     if package is not None and package.submodule_search_locations:  # as installed packages are
         compileall.compile_dir(package.submodule_search_locations[0], quiet=1)
-    CONTEXT.set_forkserver_preload(["crewai.memory.types"])
+    CONTEXT.set_forkserver_preload(list(preload))
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -58,6 +60,12 @@ def fsync_seconds(directory: Path, repeats: int) -> list[float]:
         seconds = [timed(write) for _ in range(repeats)]
     path.unlink()
     return seconds
+
+
+def rotated(things: Sequence[T], by: int) -> list[T]:
+    """The same things, beginning with another one each turn."""
+    shift = by % len(things)
+    return [*things[shift:], *things[:shift]]
 
 
 def percentile(values: Sequence[float], percent: float) -> float:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _COLOURS = {"mnemosyne": "#0b5fa5", "lancedb": "#d9822b", "qdrant-edge": "#6b8e4e"}
 _MARKERS = {"mnemosyne": "o", "lancedb": "s", "qdrant-edge": "^"}
-_STYLE = {
+STYLE = {
     "font.family": "DejaVu Sans",
     "font.size": 10,
     "axes.spines.top": False,
@@ -72,15 +72,15 @@ def draw(raw: dict[str, Any], directory: Path) -> list[tuple[str, str]]:
     """Write the figures into ``directory``; their file names and captions."""
     results = Results(raw)
     drawn: list[tuple[str, str]] = []
-    with mpl.rc_context(_STYLE):
+    with mpl.rc_context(STYLE):
         for name, (panels, caption) in _FIGURES.items():
-            _save(_latencies(results, panels), directory / name)
+            save(_latencies(results, panels), directory / name)
             drawn.append((name, caption))
         if any(results.samples("tree_insert", OURS, size) for size in results.sizes):
-            _save(_tree(results), directory / "tree.svg")
+            save(_tree(results), directory / "tree.svg")
             drawn.append(("tree.svg", "New tree blocks of a one-record commit."))
         if results.sizes_of("blame_newest_by_commits", OURS):
-            _save(_history(results), directory / "history.svg")
+            save(_history(results), directory / "history.svg")
             drawn.append(("history.svg", "Median time of questions to history, and of a merge."))
     return drawn
 
@@ -99,7 +99,7 @@ def _history(results: Results) -> Figure:
         axes.set(xscale="log", yscale="log", xlabel=by)
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.yaxis.set_major_formatter(FuncFormatter(_duration))
+        axes.yaxis.set_major_formatter(FuncFormatter(duration))
     handles, labels = panels[1].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3, frameon=False)
     return figure
@@ -135,7 +135,7 @@ def _latency(axes: Axes, results: Results, measure: str) -> None:
         )
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(numticks=8))
-    axes.yaxis.set_major_formatter(FuncFormatter(_duration))
+    axes.yaxis.set_major_formatter(FuncFormatter(duration))
     axes.yaxis.set_minor_formatter(NullFormatter())
     _whole_decades(axes)
     _record_axis(axes, results)
@@ -183,12 +183,14 @@ def _tree(results: Results) -> Figure:
     return figure
 
 
-def _duration(milliseconds: float, _: object) -> str:
+def duration(milliseconds: float, _: object) -> str:
+    """The label of a tick."""
     if milliseconds >= 1e3:
         return f"{milliseconds / 1e3:g} s"
     return f"{milliseconds:g} ms" if milliseconds >= 1 else f"{milliseconds * 1e3:g} µs"
 
 
-def _save(figure: Figure, path: Path) -> None:
+def save(figure: Figure, path: Path) -> None:
+    """Write a figure, the same bytes for the same figure, and forget it."""
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

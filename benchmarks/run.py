@@ -153,7 +153,7 @@ class Run:
         dataset = self.directory / "dataset"
         isolation.call(data.prepare, dataset, size, kind)
         for number in range(rounds):
-            names = _rotated(self._backends(size), number)
+            names = measure.rotated(self._backends(size), number)
             cases = {name: Case(name, size, kind) for name in names}
             stores = {name: self._new_store(name) for name in names}
             for name in names:
@@ -292,11 +292,6 @@ def _processor() -> str:
             if line.startswith("model name"):
                 return line.partition(":")[2].strip()
     return platform.processor() or platform.machine()
-
-
-def _rotated(names: list[str], by: int) -> list[str]:
-    shift = by % len(names)
-    return names[shift:] + names[:shift]
 
 
 def _rounded(values: list[float]) -> list[float]:

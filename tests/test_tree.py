@@ -2,7 +2,7 @@
 
 import random
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from itertools import count, islice
 
@@ -60,6 +60,9 @@ class Forest:
         self.reads += 1
         return self.nodes[block]
 
+    def lookup_many(self, blocks: Collection[Id]) -> dict[Id, Node]:
+        return {block: self.lookup(block) for block in blocks}
+
     def edit(self, root: Id, changes: dict[str, Id | None]) -> tree.Edit:
         made = tree.edit(self.lookup, root, changes)
         assert made.blocks.keys() == made.nodes.keys()
@@ -103,6 +106,7 @@ def test_a_build_is_what_the_rule_says(size):
     root = forest.build(records)
     assert root == rebuilt_root(records)
     assert dict(tree.scan(forest.lookup, root)) == records
+    assert tree.entries(forest.lookup_many, root) == sorted(records.items())
     assert tree.build(records).root == root
 
 

@@ -10,7 +10,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from mnemosyne.engine.base import Engine, ReadsAhead
+from mnemosyne.engine.base import Engine, ReadsAhead, ReadsInBulk
 from mnemosyne.errors import NotFoundError
 from mnemosyne.forks import renew_after_fork
 from mnemosyne.model import Commit, Record, Vectors
@@ -89,12 +89,35 @@ class Blocks:
         for block in ids:
             data = found.get(block)
             if data is None:
-                raise NotFoundError(
-                    f"object {text_id(block)} is missing from {self.engine.url}; "
-                    "restore it from a backup or a clone"
-                )
+                raise self._missing(block)
             check_id(block, data)
         return found
+
+    def read_each(self, ids: Collection[Id]) -> Iterator[tuple[Id, bytes]]:
+        """Many objects, each once, in whatever order they are read fastest; raises as `read` does.
+
+        Args:
+            ids: the objects, each once.
+        """
+        engine = self.engine
+        if not isinstance(engine, ReadsInBulk):
+            for batch in _batches(ids):
+                yield from self.read(batch).items()
+            return
+        remaining = set(ids)
+        for part in engine.read_in_bulk(remaining.copy()):
+            for block, data in part.items():
+                check_id(block, data)
+                remaining.discard(block)
+                yield block, data
+        if remaining:
+            raise self._missing(min(remaining))
+
+    def _missing(self, block: Id) -> NotFoundError:
+        return NotFoundError(
+            f"object {text_id(block)} is missing from {self.engine.url}; "
+            "restore it from a backup or a clone"
+        )
 
     def read_one(self, block: Id) -> bytes:
         """The bytes of one object; raises as `read` does."""
@@ -215,6 +238,12 @@ def as_record(key: str, stored: StoredRecord, load: "Callable[[Id], Vector]") ->
         stored.transaction,
         stored.moved_from,
     )
+
+
+def _batches(ids: Iterable[Id]) -> Iterator[list[Id]]:
+    remaining = iter(ids)
+    while batch := list(islice(remaining, READ_BATCH)):
+        yield batch
 
 
 def _growing_batches(entries: Iterable[tuple[str, Id]]) -> Iterator[list[tuple[str, Id]]]:

@@ -73,6 +73,25 @@ def get_many(
     return found
 
 
+def entries(
+    lookup: Callable[[Collection[Id]], Mapping[Id, Node]], root: Id
+) -> list[tuple[str, Id]]:
+    """All keys with their records, in key order.
+
+    Args:
+        lookup: gives many nodes of the tree at once; it is asked once a level.
+        root: the tree.
+    """
+    level = [] if root == EMPTY_ROOT else [root]
+    while level:
+        found = lookup(level)
+        nodes = [found[block] for block in level]
+        if not nodes[0].level:
+            return [each for node in nodes for each in zip(node.keys, node.links, strict=True)]
+        level = [link for node in nodes for link in node.links]
+    return []
+
+
 def scan(
     lookup: Lookup, root: Id, prefix: str = "", *, start: str | None = None, reverse: bool = False
 ) -> Iterator[tuple[str, Id]]:

@@ -8,6 +8,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 import boto3
@@ -90,20 +91,24 @@ class ObjectStore:
         self.programs[name] = Program(self.directory, name, *arguments)
 
     def wait(self):
-        """Wait until the store takes objects."""
+        """Wait until the store takes objects; nothing of it stays if a program of it has ended."""
+        try:
+            while not self._takes_objects():
+                for program in self.programs.values():
+                    program.require()
+        except BaseException:
+            self.remove()
+            raise
+
+    def _takes_objects(self):
         client = self.client()
-        while True:
-            for program in self.programs.values():
-                program.require()
-            try:
+        try:
+            with suppress(client.exceptions.BucketAlreadyOwnedByYou):
                 client.create_bucket(Bucket=BUCKET)
-                client.put_object(Bucket=BUCKET, Key="ready", Body=b"")
-                return
-            except client.exceptions.BucketAlreadyOwnedByYou:
-                client.put_object(Bucket=BUCKET, Key="ready", Body=b"")
-                return
-            except (BotoCoreError, ClientError):
-                continue
+            client.put_object(Bucket=BUCKET, Key="ready", Body=b"")
+        except (BotoCoreError, ClientError):
+            return False
+        return True
 
     def keys(self, prefix):
         pages = self.client().get_paginator("list_objects_v2")
@@ -115,6 +120,9 @@ class ObjectStore:
 
     def put(self, key, data):
         self.client().put_object(Bucket=BUCKET, Key=key, Body=data)
+
+    def delete(self, key):
+        self.client().delete_object(Bucket=BUCKET, Key=key)
 
     def remove(self):
         for program in reversed(self.programs.values()):

@@ -27,17 +27,9 @@ class TestMoto(TestSeaweedFS):
         return moto.url(folder)
 
 
-class TestFaultySeaweedFS(TestSeaweedFS):
+class TestWrappedSeaweedFS(TestSeaweedFS):
     @pytest.fixture
     def engine(self, url):
-        engine = FaultyEngine(open_engine(url, create=True))
-        yield engine
-        engine.close()
-
-
-class TestSlowSeaweedFS(TestSeaweedFS):
-    @pytest.fixture
-    def engine(self, url):
-        engine = SlowEngine(open_engine(url, create=True), 0.0001)
+        engine = FaultyEngine(SlowEngine(open_engine(url, create=True), 0.0001))
         yield engine
         engine.close()

@@ -23,6 +23,7 @@ __all__ = [
     "HasSettings",
     "IndexEntry",
     "ReadsAhead",
+    "ReadsInBulk",
     "RefUpdate",
     "Snapshots",
 ]
@@ -218,6 +219,19 @@ class ReadsAhead(Protocol):
         Args:
             commit: the commit; nothing is given if it is not indexed.
             limit: how many at most, itself included.
+        """
+        ...
+
+
+@runtime_checkable
+class ReadsInBulk(Protocol):
+    """An engine from which many objects are best read in the order in which they lie there."""
+
+    def read_in_bulk(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
+        """The objects that exist, each once and unchecked, in parts of some order and size.
+
+        Raises:
+            EngineError: the store cannot be read.
         """
         ...
 

@@ -16,6 +16,7 @@ from mnemosyne.engine.base import (
     HasSettings,
     IndexEntry,
     ReadsAhead,
+    ReadsInBulk,
     RefUpdate,
     Snapshots,
 )
@@ -194,6 +195,28 @@ class _ReadsAhead(EngineHooks):
         assert ahead.read_ahead(commits[3][0], 2) == dict(commits[2:4])
         assert ahead.read_ahead(commits[3][0], 100) == dict(commits[:4])
         assert ahead.read_ahead(commits[5][0], 100) == {}
+
+
+class _ReadsInBulk(EngineHooks):
+    def test_each_object_that_exists_is_given_once(self, engine: Engine) -> None:
+        bulk = require(engine, ReadsInBulk)
+        objects = dict(blob(number, number) for number in range(1, 1500))
+        for start in range(0, 1500, 300):
+            engine.write(dict(list(objects.items())[start : start + 300]))
+        wanted = list(objects)[::-2]
+        asked = {*wanted, blob(5000)[0]}
+        given = [each for part in bulk.read_in_bulk(asked) for each in part.items()]
+        assert sorted(given) == sorted((block, objects[block]) for block in wanted)
+        assert [part for part in bulk.read_in_bulk([]) if part] == []
+
+    def test_what_is_pending_is_given_too(self, engine: Engine) -> None:
+        bulk = require(engine, ReadsInBulk)
+        one, two = blob(1), blob(2)
+        engine.write(dict([one]))
+        with require(engine, Exclusive).exclusive():
+            engine.write(dict([two]))
+            given = [each for part in bulk.read_in_bulk([one[0], two[0]]) for each in part.items()]
+            assert sorted(given) == sorted([one, two])
 
 
 class _Exclusive(EngineHooks):
@@ -423,6 +446,13 @@ class _Copies(EngineHooks):
 
 
 class CapabilityContract(
-    _Reflog, _Settings, _HistoryIndex, _ReadsAhead, _Exclusive, _Deletes, _Copies
+    _Reflog,
+    _Settings,
+    _HistoryIndex,
+    _ReadsAhead,
+    _ReadsInBulk,
+    _Exclusive,
+    _Deletes,
+    _Copies,
 ):
     """What the capabilities of an engine promise."""

@@ -16,6 +16,7 @@ from mnemosyne.engine.base import (
     HasSettings,
     IndexEntry,
     ReadsAhead,
+    ReadsInBulk,
     RefUpdate,
     Snapshots,
 )
@@ -172,6 +173,12 @@ class _ReadsAhead(_Wrapper):
         return self._call("read_ahead", lambda e=self.engine: e.read_ahead(commit, limit))
 
 
+class _ReadsInBulk(_Wrapper):
+    def read_in_bulk(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
+        assert isinstance(self.engine, ReadsInBulk)
+        return self._call("read_in_bulk", lambda engine=self.engine: engine.read_in_bulk(ids))
+
+
 class _Enumerates(_Wrapper):
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         assert isinstance(self.engine, Enumerates)
@@ -208,6 +215,7 @@ _MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
     (HasHistoryIndex, _HistoryIndex),
     (IndexesVectors, _Vectors),
     (ReadsAhead, _ReadsAhead),
+    (ReadsInBulk, _ReadsInBulk),
     (Enumerates, _Enumerates),
     (Deletes, _Deletes),
     (Snapshots, _Snapshots),

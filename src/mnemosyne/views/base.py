@@ -191,7 +191,7 @@ class ViewCache:
                     self._cached.pop((kind, known), None)
             else:
                 return kind.advance(self._blocks, view, changes)
-        added = [(key, None, record) for key, record in tree.scan(lookup, root)]
+        added = [(key, None, record) for key, record in tree.entries(self._blocks.nodes, root)]
         return kind.advance(self._blocks, kind.empty(), added)
 
     def _nearest(self, kind: Kind[V], links: frozenset[Id]) -> tuple[Id, V] | None:

@@ -1,8 +1,10 @@
 """The vector view: exact search by cosine similarity over the records of one root."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from sys import getsizeof
 from threading import Lock
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +19,7 @@ from mnemosyne.views.rows import Claim, Rows, RowStore, Vector
 __all__ = ["Part", "VectorKind", "VectorView"]
 
 _BATCH = 512
+_Block: TypeAlias = tuple[Id, bytes]
 
 
 class Part:
@@ -147,12 +150,11 @@ class VectorKind:
         claims: dict[int, Claim] = {}
         places: dict[Id, tuple[int, int]] = {}
         placed: list[tuple[str, tuple[int, int] | None]] = []
-        for batch in _batches(changes):
-            linked = self._linked(blocks, batch)
-            self._place(blocks, claims, places, set(linked.values()) - places.keys())
-            for key, _, after in batch:
-                vector = linked.get(after) if after is not None else None
-                placed.append((key, None if vector is None else places[vector]))
+        linked = self._linked(blocks, changes)
+        self._place(blocks, claims, places, set(linked.values()))
+        for key, _, after in changes:
+            vector = linked.get(after) if after is not None else None
+            placed.append((key, None if vector is None else places[vector]))
         parts = dict(view.by_dimension)
         for dimension in sorted(parts.keys() | claims.keys()):
             edits = [(key, at is not None and at[0] == dimension) for key, at in placed]
@@ -167,8 +169,8 @@ class VectorKind:
 
     def _linked(self, blocks: Blocks, changes: Changes) -> dict[Id, Id]:
         """The vectors of those records that have one, by record."""
-        found = blocks.read([after for _, _, after in changes if after is not None])
-        stored = ((block, decode_record(block, data)) for block, data in found.items())
+        records = {after for _, _, after in changes if after is not None}
+        stored = ((block, decode_record(block, data)) for block, data in blocks.read_each(records))
         return {
             block: record.vectors[self._name]
             for block, record in stored
@@ -193,15 +195,16 @@ class VectorKind:
                 missing -= found.keys()
         if not missing:
             return
-        read: dict[int, list[tuple[Id, Vector]]] = {}
-        for block, data in blocks.read(missing).items():
-            values = decode_vector(block, data)
-            read.setdefault(len(values), []).append((block, values))
-        for dimension, new in read.items():
-            store = self._store(dimension)
-            claim = claims.setdefault(dimension, store.claim())
-            rows = store.add(claim, new)
-            places |= {e: (dimension, row) for (e, _), row in zip(new, rows, strict=True)}
+        for batch in _batches(blocks.read_each(missing)):
+            read: dict[int, list[tuple[Id, Vector]]] = {}
+            for block, data in batch:
+                values = decode_vector(block, data)
+                read.setdefault(len(values), []).append((block, values))
+            for dimension, new in read.items():
+                store = self._store(dimension)
+                claim = claims.setdefault(dimension, store.claim())
+                rows = store.add(claim, new)
+                places |= {e: (dimension, row) for (e, _), row in zip(new, rows, strict=True)}
 
     def _edited(
         self, dimension: int, part: Part | None, edits: list[tuple[str, bool]], rows: list[int]
@@ -220,5 +223,7 @@ class VectorKind:
             return list(self._stores.values())
 
 
-def _batches(changes: Changes) -> Iterator[Changes]:
-    return (changes[start : start + _BATCH] for start in range(0, len(changes), _BATCH))
+def _batches(blocks: Iterable[_Block]) -> Iterator[list[_Block]]:
+    remaining = iter(blocks)
+    while batch := list(islice(remaining, _BATCH)):
+        yield batch

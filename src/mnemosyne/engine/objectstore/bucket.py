@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Collection, Generator, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +13,14 @@ from obstore import exceptions as failures
 from obstore.store import S3Store
 
 from mnemosyne.engine.objectstore.url import ObjectStoreUrl
-from mnemosyne.errors import BusyError, EngineError, MnemosyneError, NotFoundError, ReadOnlyError
+from mnemosyne.errors import (
+    BusyError,
+    CorruptObjectError,
+    EngineError,
+    MnemosyneError,
+    NotFoundError,
+    ReadOnlyError,
+)
 
 if TYPE_CHECKING:
     from obstore import PutMode
@@ -22,6 +29,9 @@ if TYPE_CHECKING:
 __all__ = ["Bucket", "Listed", "NoBucketError"]
 
 _IN_XML = re.compile(r"<Code>([^<]*)</Code>(?:.*?<Message>([^<]*)</Message>)?", re.DOTALL)
+_KEYLESS = re.compile(r"Missing (Secret)?AccessKey|/latest/")
+"""What is said if a key is missing, or if also the machine's own service in the cloud has none."""
+FIRST_RETRIES = 4
 _process = os.getpid()
 """The process whose threads serve the requests: they are not there in a forked child."""
 
@@ -59,30 +69,10 @@ class Bucket:
 
     def __init__(self, url: ObjectStoreUrl) -> None:
         self._url = url
-        config: S3Config = {}
-        if url.endpoint:
-            config["endpoint"] = url.endpoint
-        if url.region:
-            config["region"] = url.region
-        self._store = S3Store(
-            url.bucket,
-            prefix=url.prefix or None,
-            config=config,
-            client_options={
-                "allow_http": (url.endpoint or "").startswith("http:"),
-                "timeout": timedelta(seconds=url.timeout),
-                "connect_timeout": timedelta(seconds=min(url.timeout, 10.0)),
-            },
-            retry_config={
-                "max_retries": 1000,
-                "retry_timeout": timedelta(seconds=url.retry_for),
-                "backoff": {
-                    "init_backoff": timedelta(seconds=url.backoff),
-                    "max_backoff": timedelta(seconds=max(url.backoff, url.retry_for / 4)),
-                    "base": 2,
-                },
-            },
-        )
+        with self._asking(url.bucket):
+            self._store = _new_store(url, retries=1000)
+            self._store_that_asks_once = _new_store(url, retries=0)
+            self._store_in_a_hurry = _new_store(url, retries=FIRST_RETRIES)
 
     def get(self, name: str) -> bytes:
         """The bytes of an object.
@@ -96,27 +86,42 @@ class Bucket:
     def get_unless(self, name: str, tag: str | None) -> tuple[bytes, str] | None:
         """The bytes and the tag of an object; None if it has this tag still.
 
+        Without a tag it is tried again only `FIRST_RETRIES` times: so one meets a store, and an
+        endpoint that is wrong is to show soon.
+
         Raises:
             NotFoundError: there is no such object.
         """
         with self._asking(name):
             try:
-                found = obstore.get(
-                    self._store, name, options={"if_none_match": tag} if tag else {}
-                )
+                if tag:
+                    found = obstore.get(self._store, name, options={"if_none_match": tag})
+                else:
+                    found = obstore.get(self._store_in_a_hurry, name)
                 return bytes(found.bytes()), self._tag(found.meta["e_tag"])
             except failures.NotModifiedError:
                 return None
 
-    def get_ranges(self, name: str, starts: Sequence[int], sizes: Sequence[int]) -> list[bytes]:
-        """Parts of an object; neighbouring ones are fetched together.
+    def get_range(self, name: str, start: int, size: int) -> bytes:
+        """A part of an object.
 
         Raises:
             NotFoundError: there is no such object.
+            CorruptObjectError: it is shorter.
         """
         with self._asking(name):
-            parts = obstore.get_ranges(self._store, name, starts=starts, lengths=sizes)
-            return [bytes(part) for part in parts]
+            try:
+                part = bytes(obstore.get_range(self._store, name, start=start, length=size))
+            except failures.GenericError as error:
+                if _said(error)[0] != "InvalidRange":
+                    raise
+                part = b""
+        if len(part) != size:
+            raise CorruptObjectError(
+                f"{self._url.canonical}: {name} is cut short; restore an older version of it, or "
+                "clone the repository from elsewhere"
+            )
+        return part
 
     def put(self, name: str, data: bytes) -> None:
         """Write an object, in place of the one of that name if there is one."""
@@ -126,13 +131,17 @@ class Bucket:
     def put_if(self, name: str, data: bytes, tag: str | None) -> str | None:
         """Write an object if the present one has this tag; without a tag, if there is none.
 
+        It is asked for once: one that was asked for twice might be refused as it has gone before.
+
         Returns:
             The tag of what was written; None if nothing was.
         """
         with self._asking(name):
             try:
                 mode: PutMode = {"e_tag": tag} if tag else "create"
-                made = obstore.put(self._store, name, data, mode=mode, use_multipart=False)
+                made = obstore.put(
+                    self._store_that_asks_once, name, data, mode=mode, use_multipart=False
+                )
                 return self._tag(made["e_tag"])
             except (failures.AlreadyExistsError, failures.PreconditionError):
                 return None
@@ -196,7 +205,12 @@ class Bucket:
             return NotFoundError(f"{url}: there is no object {name!r}")
         if code == "AccessDenied":
             return ReadOnlyError(f"{url}: {said} ({name}); ask for the right to do that")
-        if isinstance(error, failures.PermissionDeniedError | failures.UnauthenticatedError):
+        keyless = _KEYLESS.search(said)
+        if keyless:
+            said = "a key is missing from the environment, and this machine has none of its own"
+        if keyless or isinstance(
+            error, failures.PermissionDeniedError | failures.UnauthenticatedError
+        ):
             return EngineError(
                 f"{url} refused to let this user in: {said}; check AWS_ACCESS_KEY_ID, "
                 "AWS_SECRET_ACCESS_KEY and the region"
@@ -204,6 +218,33 @@ class Bucket:
         if code in ("SlowDown", "ServiceUnavailable", "TooManyRequests"):
             return BusyError(f"{url} is busy: {said}; try again")
         return EngineError(f"{url} cannot be reached: {said}; check the endpoint, or try again")
+
+
+def _new_store(url: ObjectStoreUrl, retries: int) -> S3Store:
+    config: S3Config = {}
+    if url.endpoint:
+        config["endpoint"] = url.endpoint
+    if url.region:
+        config["region"] = url.region
+    return S3Store(
+        url.bucket,
+        prefix=url.prefix or None,
+        config=config,
+        client_options={
+            "allow_http": (url.endpoint or "").startswith("http:"),
+            "timeout": timedelta(seconds=url.timeout),
+            "connect_timeout": timedelta(seconds=min(url.timeout, 10.0)),
+        },
+        retry_config={
+            "max_retries": retries,
+            "retry_timeout": timedelta(seconds=url.retry_for),
+            "backoff": {
+                "init_backoff": timedelta(seconds=url.backoff),
+                "max_backoff": timedelta(seconds=max(url.backoff, url.retry_for / 4)),
+                "base": 2,
+            },
+        },
+    )
 
 
 def _said(error: Exception) -> tuple[str, str]:

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from threading import get_ident
+from threading import Lock, get_ident
 from typing import TypeVar
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
@@ -32,6 +32,8 @@ from mnemosyne.objects import Id
 __all__ = ["ObjectStoreEngine"]
 
 T = TypeVar("T")
+TURNS = 64
+PORTION_BYTES = 16_000_000
 
 
 @dataclass(slots=True)
@@ -58,7 +60,8 @@ class ObjectStoreEngine:
 
     A write is one pack of the objects and one conditional put of the manifest; it is as durable as
     the answer of the store says. Writers of one repository take turns, whatever refs they move.
-    `exclusive` gathers what is done and puts it in the end.
+    `exclusive` gathers what is done and puts it in the end. Threads that move the same ref take
+    turns before they put anything, so that who comes too late has nothing to remove.
 
     Args:
         url: the bucket, the prefix, timeouts and caches.
@@ -82,13 +85,14 @@ class ObjectStoreEngine:
         self.read_only = read_only
         self._bucket = Bucket(url)
         self._segments = Segments(self._bucket, self.url)
-        self._head = Head(self._bucket, self._segments, self.url, busy_timeout)
+        self._head = Head(self._bucket, self._segments, self.url, busy_timeout, url.retry_for)
         disk = DiskCache(url.cache, round(url.disk_mb * 1_000_000)) if url.cache else None
         self._cache = BlockCache(round(url.cache_mb * 1_000_000), disk)
         self._reader = PackReader(self._bucket, self._cache, self.url)
         self._places = Follower(self._segments, Places, Places.add)
         self._history = self._new_history()
         self._drafts: dict[int, _Draft] = {}
+        self._turns = [Lock() for _ in range(TURNS)]
         try:
             self._head.newest()
         except NotFoundError as error:
@@ -126,8 +130,13 @@ class ObjectStoreEngine:
                 (block, bytes(data)) for block, data in objects.items() if block not in there
             )
             return
-        if not objects and update is None:
-            return
+        if update is not None:
+            with self._turns[hash(update.name) % len(self._turns)]:
+                self._write(objects, update)
+        elif objects:
+            self._write(objects, None)
+
+    def _write(self, objects: Mapping[Id, bytes], update: RefUpdate | None) -> None:
         self._require_possible(update)
         began = time.time()
         rows = self._store(objects, None if update is None else update.new)
@@ -153,7 +162,8 @@ class ObjectStoreEngine:
         """See `Exclusive.exclusive`. Inside another one of the same thread it joins that one.
 
         Raises:
-            BusyError: also if it took so long that others took it for abandoned; it is undone.
+            BusyError: also if this process stood still for so long that others took it for dead;
+                what was done is undone.
         """
         self._require_writable()
         draft = self._draft()
@@ -223,6 +233,13 @@ class ObjectStoreEngine:
     def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
         """See `ReadsAhead.read_ahead`."""
         return self.read(self._ask_history(lambda history: history.before(commit, limit)))
+
+    def read_in_bulk(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
+        """See `ReadsInBulk.read_in_bulk`: pack by pack."""
+        draft = self._draft()
+        now = draft.base if draft else self._head.known()
+        for portion in self._head.steadily(lambda now: self._portions(ids, now), now):
+            yield self.read(portion)
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """See `HasHistoryIndex.add_to_index`."""
@@ -343,6 +360,21 @@ class ObjectStoreEngine:
     def _stored(self, now: Manifest) -> set[Id]:
         with self._places.at(now.packs) as places:
             return set(places.ids())
+
+    def _portions(self, ids: Collection[Id], now: Manifest) -> list[list[Id]]:
+        """Objects in the order in which they are stored, as many at a time as make sense."""
+        with self._places.at(now.packs) as places:
+            found = places.find(ids)
+        ordered = sorted(found, key=lambda block: (found[block].pack, found[block].start))
+        elsewhere = [block for block in ids if block not in found]
+        portions, size = [elsewhere] if elsewhere else list[list[Id]](), PORTION_BYTES
+        for block in ordered:
+            if size >= PORTION_BYTES:
+                portions.append([])
+                size = 0
+            portions[-1].append(block)
+            size += found[block].size
+        return portions
 
     def _read(self, ids: Collection[Id], manifest: Manifest, *, fresh: bool) -> dict[Id, bytes]:
         """The objects that are there by a manifest; if it may be old, also by the newest."""

@@ -3,10 +3,10 @@
 A change is made to the newest manifest and put on condition that it is the newest still; else it
 is made again. A change whose answer was lost is found by its token.
 
-The write lock is a lease: an id in the manifest. Whoever finds a strange one waits until it goes,
-and takes it for abandoned once it has stood for `TERM` by his own clock. That is for fairness
-only: the holder's change too is conditional, and fails if his lease was broken. (DynamoDB's lock
-client tells dead holders the same way.)
+The write lock is a lease: an id in the manifest, which its holder renews while he lives. Whoever
+finds a strange one waits until it goes, and takes it for abandoned once it has stood unchanged for
+`TERM` by his own clock. That is for fairness only: the holder's change too is conditional, and
+fails if his lease was broken. (DynamoDB's lock client tells dead holders the same way.)
 """
 
 import os
@@ -15,7 +15,8 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from threading import Lock
+from itertools import count
+from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from mnemosyne.engine.objectstore import manifest as manifests
@@ -32,9 +33,8 @@ from mnemosyne.errors import (
 
 __all__ = ["Head", "Lease", "new_token"]
 
-TERM = 15.0
-FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.5
-FAILURES = 3
+TERM = 5.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 REWRITES = 5
 T = TypeVar("T")
 Edit = Callable[[Manifest], Manifest]
@@ -70,13 +70,22 @@ class Head:
         segments: the segments of its logs.
         url: the store, for messages.
         busy_timeout: seconds that a change waits for others.
+        retry_for: seconds in which a change is tried again while the store fails.
     """
 
-    def __init__(self, bucket: Bucket, segments: Segments, url: str, busy_timeout: float) -> None:
+    def __init__(
+        self,
+        bucket: Bucket,
+        segments: Segments,
+        url: str,
+        busy_timeout: float,
+        retry_for: float,
+    ) -> None:
         self._bucket = bucket
         self._segments = segments
         self._url = url
         self._busy_timeout = busy_timeout
+        self._retry_for = retry_for
         self._known: _Known | None = None
         self._writer = Lock()
 
@@ -147,7 +156,7 @@ class Head:
 
         Raises:
             BusyError: others held the lock for longer than the busy timeout; or others took this
-                one, held for longer than its term, for abandoned, and nothing was changed.
+                one for abandoned, as this process stood still, and nothing was changed.
             EngineError: the store failed; whether the change was made is unknown.
         """
         with self._alone():
@@ -155,7 +164,8 @@ class Head:
             before = self._until_it_lands(lambda m: replace(m, lease=token), token)
             held = Lease(before)
             try:
-                yield held
+                with self._renewed(token):
+                    yield held
             except BaseException:
                 with suppress(MnemosyneError):  # the lock is found abandoned later
                     self._give_back(token, before)
@@ -164,14 +174,41 @@ class Head:
 
     def _give_back(self, token: str, changed: Manifest) -> None:
         def edit(manifest: Manifest) -> Manifest:
-            if manifest.lease != token:
-                raise BusyError(
-                    f"the write lock of {self._url} was held for more than {TERM:g} s, and others "
-                    "wrote meanwhile; try again"
-                )
+            self._require_holder(token, manifest)
             return replace(changed, version=manifest.version, tokens=manifest.tokens, lease=None)
 
         self._until_it_lands(edit, new_token(), own=token)
+
+    @contextmanager
+    def _renewed(self, token: str) -> Generator[None]:
+        """Show others that the holder of the lock lives."""
+        over = Event()
+        renewing = Thread(target=self._renew, args=(token, over), daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            over.set()
+            renewing.join()
+
+    def _renew(self, token: str, over: Event) -> None:
+        for number in count(1):
+            if over.wait(TERM / 4):
+                return
+
+            def edit(manifest: Manifest, lease: str = f"{token}.{number}") -> Manifest:
+                self._require_holder(token, manifest)
+                return replace(manifest, lease=lease)
+
+            with suppress(MnemosyneError):  # whether the lock is lost is found in the end
+                self._until_it_lands(edit, new_token(), own=token)
+
+    def _require_holder(self, token: str, manifest: Manifest) -> None:
+        if _holder(manifest) != token:
+            raise BusyError(
+                f"the holder of the write lock of {self._url} was not heard of for {TERM:g} s, and "
+                "others wrote meanwhile; try again"
+            )
 
     def _until_it_lands(self, edit: Edit, token: str, own: str | None = None) -> Manifest:
         waiting = _Waiting(self._busy_timeout)
@@ -197,12 +234,12 @@ class Head:
                 return base.manifest
             if gone is not None and base.tag == before.tag:
                 raise manifests.lost(gone)
-            self._require_few(base.manifest.version - before.manifest.version)
+            waiting.settle(base.manifest.version, self._url)
             waiting.require_time(self._url)
 
     def _free(self, manifest: Manifest, own: str | None, waiting: "_Waiting") -> Manifest | None:
         """The manifest to change, if no other holds the lock."""
-        if manifest.lease in (None, own):
+        if _holder(manifest) in (None, own):
             return manifest
         return replace(manifest, lease=None) if waiting.abandoned(manifest) else None
 
@@ -211,16 +248,9 @@ class Head:
         try:
             return self._fetch()
         except BusyError as error:
-            if waiting.failures:
-                raise EngineError(error.message) from error
-            raise
-
-    def _require_few(self, changes: int) -> None:
-        if changes >= manifests.TOKENS:
-            raise EngineError(
-                f"{self._url} was changed so often meanwhile that whether this write is part of it "
-                "cannot be told; read what you wrote"
-            )
+            if waiting.unsure is None:
+                raise
+            raise EngineError(error.message) from error
 
     def _put(self, changed: Manifest, base: _Known, waiting: "_Waiting") -> bool:
         """Put a changed manifest in place of the one that it was made from; tells if that went.
@@ -231,10 +261,10 @@ class Head:
         try:
             tag = self._bucket.put_if(manifests.NAME, manifests.encode(changed), base.tag)
         except EngineError as error:
-            waiting.failures += 1
-            if waiting.failures >= FAILURES:
+            if waiting.failed(base.manifest.version) > self._retry_for:
                 raise EngineError(error.message) from error
             return False
+        waiting.answered()
         if tag is None:
             return False
         self._advance(_Known(changed, tag))
@@ -309,22 +339,29 @@ class Head:
             self._writer.release()
 
 
+def _holder(manifest: Manifest) -> str | None:
+    """By what the holder of the lock knows its lease, however often that was renewed."""
+    return manifest.lease and manifest.lease.partition(".")[0]
+
+
 class _Waiting:
-    """How long a change has waited for others, and for whom.
+    """How long a change has waited for others, and for whom, and what it does not know.
 
     Args:
         timeout: seconds to wait in all.
 
     Attributes:
-        failures: how often the outcome of a put was unknown.
+        unsure: the version upon which a put may have landed or may still land.
     """
 
     def __init__(self, timeout: float) -> None:
         self._timeout = timeout
-        self._began = self._since = time.monotonic()
+        self._began: float | None = None
+        self._since = time.monotonic()
         self._lease: str | None = None
-        self._pause = FIRST_PAUSE
-        self.failures = 0
+        self._pause = 0.0
+        self._failing: float | None = None
+        self.unsure: int | None = None
 
     def abandoned(self, manifest: Manifest) -> bool:
         """Whether the lease in a manifest has stood for too long."""
@@ -332,12 +369,48 @@ class _Waiting:
             self._lease, self._since = manifest.lease, time.monotonic()
         return time.monotonic() - self._since > TERM
 
+    def failed(self, version: int) -> float:
+        """Note that the outcome of a put is unknown.
+
+        Args:
+            version: the version that it was to follow.
+
+        Returns:
+            For how many seconds puts have failed.
+        """
+        now = time.monotonic()
+        self.unsure = version
+        self._failing = self._failing or now
+        return now - self._failing
+
+    def answered(self) -> None:
+        """Note that the store has said whether a put went."""
+        self._failing = None
+
+    def settle(self, version: int, url: str) -> None:
+        """Take it that no put has landed, as the token is not among those of the newest version.
+
+        Raises:
+            EngineError: that version has forgotten the tokens of so long ago.
+        """
+        if self.unsure is None or version == self.unsure:
+            return
+        if version - self.unsure > manifests.TOKENS:
+            raise EngineError(
+                f"{url} was changed so often meanwhile that whether this write is part of it "
+                "cannot be told; read what you wrote"
+            )
+        self.unsure = None
+
     def pause(self) -> None:
-        """Wait a little, longer each time."""
+        """Wait, longer each time; not at all at first, when one was merely not up to date."""
         time.sleep(random.uniform(0.5, 1.0) * self._pause)
-        self._pause = min(self._pause * 1.5, LONGEST_PAUSE)
+        self._pause = min(max(self._pause * 1.5, FIRST_PAUSE), LONGEST_PAUSE)
 
     def require_time(self, url: str) -> None:
-        """Raise if the time is over."""
-        if time.monotonic() - self._began > self._timeout:
-            raise BusyError(f"others have been writing to {url} for {self._timeout:g} s; try again")
+        """Raise if the time is over, which begins with the first call."""
+        now = time.monotonic()
+        self._began = self._began or now
+        if now - self._began > self._timeout:
+            kind = BusyError if self.unsure is None else EngineError
+            raise kind(f"others have been writing to {url} for {self._timeout:g} s; try again")

@@ -1,7 +1,9 @@
 """Reading objects out of packs: what is asked for together is fetched together."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import TypeAlias
 
 from mnemosyne.engine.cache import BlockCache
 from mnemosyne.engine.objectstore import packs
@@ -12,7 +14,11 @@ from mnemosyne.objects import Id
 __all__ = ["PackReader"]
 
 WHOLE_BYTES = 262_144
+GAP_BYTES = 262_144
+SPAN_BYTES = 8_000_000
 PARALLEL = 16
+_Part: TypeAlias = dict[Id, Place]
+_Task: TypeAlias = Callable[[], Mapping[Id, bytes]]
 
 
 class PackReader:
@@ -43,41 +49,64 @@ class PackReader:
             CorruptObjectError: a pack is damaged.
             EngineError: the store failed.
         """
-        wanted: dict[int, list[Id]] = {}
+        wanted: dict[int, _Part] = {}
         for block, place in places.items():
-            wanted.setdefault(place.pack, []).append(block)
+            wanted.setdefault(place.pack, {})[block] = place
+        tasks: list[_Task] = []
+        for number, part in wanted.items():
+            name, size = sizes[number]
+            path = f"{packs.FOLDER}/{name}"
+            if size <= WHOLE_BYTES:
+                tasks.append(partial(self._whole, path, part))
+            else:
+                tasks.extend(partial(self._span, path, span) for span in _spans(part))
         found: dict[Id, bytes] = {}
-        for part in self._each(wanted, places, sizes):
-            self._cache.put(part)
-            found.update((block, part[block]) for block in places.keys() & part.keys())
+        for blocks in _done(tasks):
+            self._cache.put(blocks)
+            found.update((block, blocks[block]) for block in places.keys() & blocks.keys())
         return found
 
-    def _each(
-        self,
-        wanted: Mapping[int, Collection[Id]],
-        places: Mapping[Id, Place],
-        sizes: Mapping[int, tuple[str, int]],
-    ) -> Iterator[Mapping[Id, bytes]]:
-        def fetch(pack: int) -> Mapping[Id, bytes]:
-            name, size = sizes[pack]
-            if size > WHOLE_BYTES:
-                return self._parts(name, {block: places[block] for block in wanted[pack]})
-            path = f"{packs.FOLDER}/{name}"
-            found = packs.contents(self._bucket.get(path), f"{self._url}: {path}")
-            if not found.keys() >= set(wanted[pack]):
-                raise packs.damaged(f"{self._url}: {path}")
-            return found
+    def _whole(self, path: str, part: _Part) -> Mapping[Id, bytes]:
+        """All objects of a pack, among them those that are wanted."""
+        found = packs.contents(self._bucket.get(path), f"{self._url}: {path}")
+        if not found.keys() >= part.keys():
+            raise packs.damaged(f"{self._url}: {path}")
+        return found
 
-        if len(wanted) <= 1:
-            return map(fetch, wanted)
-        with ThreadPoolExecutor(PARALLEL, "mnemosyne-read") as pool:
-            return iter(list(pool.map(fetch, wanted)))
+    def _span(self, path: str, part: _Part) -> Mapping[Id, bytes]:
+        """Objects that lie close together."""
+        first = min(place.start for place in part.values())
+        end = max(place.start + place.size for place in part.values())
+        data = self._bucket.get_range(path, first, end - first) if first < end else b""
+        return {
+            block: data[place.start - first : place.start - first + place.size]
+            for block, place in part.items()
+        }
 
-    def _parts(self, name: str, places: Mapping[Id, Place]) -> dict[Id, bytes]:
-        ordered = sorted(places.items(), key=lambda each: each[1].start)
-        parts = self._bucket.get_ranges(
-            f"{packs.FOLDER}/{name}",
-            [place.start for _, place in ordered],
-            [place.size for _, place in ordered],
-        )
-        return {block: part for (block, _), part in zip(ordered, parts, strict=True)}
+
+def _spans(part: _Part) -> Iterator[_Part]:
+    """The objects of a pack, those together that are fetched together."""
+    span: _Part = {}
+    first = end = 0
+    for block, place in sorted(part.items(), key=lambda each: each[1].start):
+        behind = place.start + place.size
+        if span and (place.start - end > GAP_BYTES or behind - first > SPAN_BYTES):
+            yield span
+            span = {}
+        if not span:
+            first = place.start
+        span[block] = place
+        end = behind
+    yield span
+
+
+def _done(tasks: Sequence[_Task]) -> Iterable[Mapping[Id, bytes]]:
+    """What functions give, of which several are called at once."""
+    if len(tasks) == 1:
+        return [tasks[0]()]
+    with ThreadPoolExecutor(PARALLEL, "mnemosyne-read") as pool:
+        return list(pool.map(_call, tasks))
+
+
+def _call(task: _Task) -> Mapping[Id, bytes]:
+    return task()

@@ -1,0 +1,180 @@
+"""The section on engines of the page of results, and its plot."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from benchmarks.engines.run import ROUTES, route_name
+from benchmarks.engines.sites import ENGINES, POSTGRES, TITLES
+from benchmarks.measure import median
+from benchmarks.results import Results, seconds, shown, table
+from benchmarks.targets import at_most, p99
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+NOTHING = "–"
+PLOT = "engines.svg"
+CAPTION = "Median time of a durable commit of one record, and of plain writes of the same bytes."
+GOAL = at_most("≤ 2 × INSERT, COMMIT", 2.0)
+COMMITS = {"new": "new record", "replaced": "replaced record"}
+BASELINES = {
+    "raw_write": {
+        "sqlite": "INSERT",
+        "postgresql": "INSERT",
+        "objectstore": "conditional PUT",
+    },
+    "raw_insert_commit": {"postgresql": "INSERT, COMMIT"},
+}
+
+_INTRODUCTION = """\
+## The engines
+
+The same repository on SQLite, PostgreSQL and an object store, with vectors of {dimensions:,} \
+dimensions, at {records:,} records; a figure is p50, then p99. Measured on {date} in {minutes:.0f} \
+minutes: {processor}, {cores} cores, {system}; {versions}. The servers ran on the same machine, so \
+that a round trip costs next to nothing and a flush to disk {fsync}. Every sample is in \
+[engines.json](benchmarks/engines.json)."""
+
+_COMMITS = """\
+### Commits of one record
+
+Ten commits in a row are followed by plain writes of exactly the bytes of the blocks that each of \
+them made (about {kilobytes:.0f} KB: record, vector, new nodes of the tree, commit), \
+as one value under a new key, on the same disk or server, by a client of its own; and so on. The \
+process that commits has read the nodes of the tree before:
+
+* **INSERT**: one row in one statement that commits by itself: on SQLite with `apsw`, in WAL mode \
+with `synchronous=FULL`; on PostgreSQL with `psycopg` in autocommit mode, one round trip, into a \
+column that is not compressed.
+* **INSERT, COMMIT**: the same row with `psycopg` as it is by default, which sends `BEGIN`, the \
+statement and `COMMIT`, three round trips.
+* **Conditional PUT**: one object with `obstore`, on condition that there is none of that name."""
+
+_READS = """\
+### Reads and searches
+
+A read asks where the branch is and gives the record under a key, where the nodes of the tree are \
+known and the record is not; the plain read fetches as many bytes by primary key, or as an object. \
+A search asks where the branch is and ranks all records, in the client. The last two columns are \
+whole beginnings: a process that has imported nothing of it imports Mnemosyne and what it needs, \
+opens the repository, and reads its first record or searches for the first time."""
+
+_TRANSFERS = """\
+### Copies between engines
+
+A clone of {copied:,} records and {commits:,} commits, and a pull of {pulled} commits of one \
+record each. *Needed* are the blocks that the commits reach and the target lacked, found by \
+walking both histories whole; *sent* is what the target was given to store. On the wire is what \
+passed between the client and the server, whichever of the two is one, both ways."""
+
+
+def section(raw: dict[str, Any]) -> list[str]:
+    """The parts of the section as Markdown."""
+    results = Results(raw)
+    scale, machine = raw["scale"], raw["machine"]
+    bytes_made = results.samples("commit_new_bytes", ENGINES[0], scale["records"])
+    introduction = _INTRODUCTION.format(
+        dimensions=raw["dimensions"],
+        records=scale["records"],
+        date=raw["started"][:10],
+        minutes=raw["seconds"] / 60,
+        processor=machine["processor"],
+        cores=machine["cores"],
+        system=machine["system"],
+        versions=", ".join(f"{name} {version}" for name, version in raw["versions"].items()),
+        fsync=seconds(median(raw["fsync"])),
+    )
+    kilobytes = median(bytes_made) / 1e3 if bytes_made else 0
+    transfers = _TRANSFERS.format(**scale)
+    return [
+        introduction,
+        *_missing(raw),
+        f"{_COMMITS.format(kilobytes=kilobytes)}\n\n{_commits(results)}",
+        f"![{CAPTION}](benchmarks/{PLOT})\n\n*{CAPTION}*",
+        f"{_READS}\n\n{_reads(results)}",
+        f"{transfers}\n\n{_transfers(results)}",
+    ]
+
+
+def _missing(raw: dict[str, Any]) -> list[str]:
+    notes = [f"* {TITLES[name]}: {why}" for name, why in raw["missing"].items()]
+    notes += [
+        f"* `{error['job']}`, {error['backend']}: {error['error']}" for error in raw["errors"]
+    ]
+    return ["Not measured:\n\n" + "\n".join(notes)] if notes else []
+
+
+def _commits(results: Results) -> str:
+    size = results.raw["scale"]["records"]
+    lines: list[list[str]] = []
+    for engine in ENGINES:
+        for kind, title in COMMITS.items():
+            ours = results.samples(f"commit_{kind}", engine, size)
+            for measure, names in BASELINES.items():
+                plain = results.samples(f"{measure}_{kind}", engine, size)
+                if ours and plain:
+                    ratio = median(ours) / median(plain)
+                    bound = engine == POSTGRES and measure == "raw_insert_commit"
+                    verdict = "yes" if GOAL.reached(ratio, None, size) else "**no**"
+                    goal = [GOAL.text, verdict] if bound else [NOTHING, NOTHING]
+                    cells = [TITLES[engine], title, _spread(ours), names[engine], _spread(plain)]
+                    lines.append([*cells, f"{ratio:.2f}", *goal])
+    columns = ["engine", "commit", "time", "plain write", "time", "ratio", "goal", "reached"]
+    return table(columns, lines)
+
+
+def _reads(results: Results) -> str:
+    size = results.raw["scale"]["records"]
+    lines: list[list[str]] = []
+    for engine in ENGINES:
+        read, plain, *others = (
+            results.samples(measure, engine, size)
+            for measure in ("read", "raw_read", "search", "first_read", "first_search")
+        )
+        if read and plain:
+            ratio = f"{median(read) / median(plain):.1f}"
+            rest = [_spread(samples) for samples in others]
+            lines.append([TITLES[engine], _spread(read), _spread(plain), ratio, *rest])
+    columns = ["engine", "read", "plain read", "ratio", "search, top 10", "first read"]
+    return table([*columns, "first search"], lines)
+
+
+def _transfers(results: Results) -> str:
+    size = results.raw["scale"]["copied"]
+    lines: list[list[str]] = []
+    for source, target in ROUTES:
+        route = route_name(source, target)
+        for work in ("clone", "pull"):
+            taken = results.samples(work, route, size)
+            if taken:
+                title = f"{TITLES[source]} to {TITLES[target]}"
+                given, needed = (
+                    results.samples(f"{work}_{what}", route, size) for what in ("given", "needed")
+                )
+                cells = [_bytes(given), _bytes(needed), _ratio(given, needed)]
+                lines.append([title, work, _spread(taken), *cells, _wire(results, work, route)])
+    columns = ["from, to", "what", "time", "sent", "needed", "ratio", "on the wire"]
+    return table(columns, lines)
+
+
+def _wire(results: Results, work: str, route: str) -> str:
+    size = results.raw["scale"]["copied"]
+    ways = [
+        samples
+        for way in ("sent", "answered", "asked", "read")
+        if (samples := results.samples(f"{work}_{way}", route, size))
+    ]
+    return shown(sum(median(samples) for samples in ways), "bytes") if ways else NOTHING
+
+
+def _bytes(samples: Sequence[float]) -> str:
+    return shown(median(samples), "bytes") if samples else NOTHING
+
+
+def _ratio(given: Sequence[float], needed: Sequence[float]) -> str:
+    return f"{sum(given) / sum(needed):.2f}" if needed else NOTHING
+
+
+def _spread(samples: Sequence[float]) -> str:
+    return f"{seconds(median(samples))}, {seconds(p99(samples))}" if samples else NOTHING

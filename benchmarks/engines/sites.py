@@ -1,0 +1,114 @@
+"""Where the engines are measured: a directory, and the servers that the tests start."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from benchmarks.engines.raw import Raw, RawObjects, RawPostgres, RawSqlite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import ExitStack
+    from pathlib import Path
+
+SQLITE, POSTGRES, OBJECTS = "sqlite", "postgresql", "objectstore"
+ENGINES = (SQLITE, POSTGRES, OBJECTS)
+TITLES = {SQLITE: "SQLite", POSTGRES: "PostgreSQL", OBJECTS: "object store"}
+_DATABASE, _LOOPBACK = "mnemosyne", "127.0.0.1"
+
+
+@dataclass(frozen=True)
+class Site:
+    """One engine and where its stores are. ``place`` is a directory, a user or a bucket."""
+
+    engine: str
+    place: str
+    port: int = 0
+
+    def url(self, repository: str) -> str:
+        """The URL of a repository of that name."""
+        if self.engine == SQLITE:
+            return f"{self.place}/{repository}.mnem"
+        if self.engine == POSTGRES:
+            return f"{self._dsn}?repository={repository}"
+        return f"s3://{self.place}/{repository}?endpoint={self._endpoint}"
+
+    def raw(self) -> Raw:
+        """Plain access to the same disk or server."""
+        if self.engine == SQLITE:
+            return RawSqlite(f"{self.place}/raw.db")
+        if self.engine == POSTGRES:
+            return RawPostgres(self._dsn)
+        return RawObjects(self.place, self._endpoint)
+
+    def settle(self) -> None:
+        """Write to the disk what waits for it, so that what comes next does not wait for that."""
+        if self.engine == POSTGRES:
+            import psycopg
+
+            with psycopg.connect(self._dsn, autocommit=True) as connection:
+                connection.execute("CHECKPOINT")
+        os.sync()
+
+    @contextmanager
+    def metered(self) -> Iterator[tuple[Site, list[int]]]:
+        """The site by way of a proxy, and what has passed that: bytes to the server and back."""
+        passed = [0, 0]
+        if not self.port:
+            yield self, passed
+            return
+        from tests.postgres.proxy import Proxy
+
+        proxy = Proxy(self.port)
+        try:
+            yield replace(self, port=proxy.port), passed
+            passed[:] = proxy.sent, proxy.received
+        finally:
+            proxy.close()
+
+    @property
+    def _dsn(self) -> str:
+        return f"postgresql://{self.place}@{_LOOPBACK}:{self.port}/{_DATABASE}"
+
+    @property
+    def _endpoint(self) -> str:
+        return f"http://{_LOOPBACK}:{self.port}"
+
+
+def start(stack: ExitStack, directory: Path) -> tuple[list[Site], dict[str, str]]:
+    """Start the servers, which end with the stack; the sites, and why others are missing.
+
+    What clients need to get in is put into the environment, where processes that are started
+    later find it.
+    """
+    (directory / SQLITE).mkdir()
+    found, missing = [Site(SQLITE, str(directory / SQLITE))], {}
+    for engine, starting in ((POSTGRES, _start_postgres), (OBJECTS, _start_objects)):
+        try:
+            found.append(starting(stack))
+        except ImportError as error:
+            missing[engine] = f"{type(error).__name__}: {error}"
+    return found, missing
+
+
+def _start_postgres(stack: ExitStack) -> Site:
+    from tests.postgres.server import PASSWORD, Server
+
+    server = Server(shared_buffers="128MB", autovacuum="on")
+    server.start()
+    stack.callback(server.remove)
+    server.execute("postgres", f"CREATE DATABASE {_DATABASE}")
+    os.environ["PGPASSWORD"] = PASSWORD
+    return Site(POSTGRES, "postgres", server.port)
+
+
+def _start_objects(stack: ExitStack) -> Site:
+    from tests.objectstore.server import BUCKET, ENVIRONMENT, SeaweedFS
+
+    store = SeaweedFS()
+    stack.callback(store.remove)
+    os.environ.update(ENVIRONMENT)
+    return Site(OBJECTS, BUCKET, store.port)

@@ -1,0 +1,157 @@
+"""What a child process does with the repository of one engine; each returns samples by measure."""
+
+from __future__ import annotations
+
+from itertools import cycle
+from typing import TYPE_CHECKING, Any
+
+from benchmarks import data
+from benchmarks.measure import Samples, rotated, timed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from benchmarks.engines.sites import Site
+    from mnemosyne import Commit, Repository
+
+BATCH = 1_000
+IN_A_ROW = 10
+STORE = "records"
+_EVENTS = ("asked for invoices in euros", "prefers a call to a letter", "renews in March")
+
+
+def load(site: Site, dataset: Path) -> dict[str, list[float]]:
+    """Write the whole dataset, in commits of ``BATCH`` records."""
+    import mnemosyne
+
+    vectors = data.read(dataset).vectors
+    with mnemosyne.open(site.url(STORE), create=True) as repository:
+
+        def write() -> None:
+            for start in range(0, len(vectors), BATCH):
+                rows = range(start, min(start + BATCH, len(vectors)))
+                with repository.transaction(message="load") as transaction:
+                    for row in rows:
+                        transaction.put(key(row), content(row), embedding=vectors[row])
+
+        return {"load": [timed(write)]}
+
+
+def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, list[float]]:
+    """Durable commits of one record, a few in a row, each time followed by as many plain writes of
+    just the bytes of the blocks that they made. The nodes of the tree were read before.
+
+    Args:
+        site: the engine.
+        dataset: the records that are there.
+        number: which round this is; each writes other records.
+        repeats: how many commits of each kind.
+    """
+    import mnemosyne
+
+    size, length = data.read(dataset).size, min(IN_A_ROW, repeats)
+    parts = 1 + repeats // length
+    vectors = iter(data.random_vectors(data.SEED + 100 + number, 2 * parts * length))
+    samples, raw = Samples(), site.raw()
+    with (
+        mnemosyne.open(site.url(STORE)) as repository,
+        mnemosyne.open(site.url(STORE), read_only=True) as reader,
+    ):
+        _read_tree(repository)
+        for part in range(parts):
+            first = (number * parts + part) * length
+            taken = Samples()
+            for kind in ("new", "replaced"):
+                made: list[Commit] = []
+                for row in range(first, first + length):
+                    place = size + row if kind == "new" else row * 7 % size
+                    spent = timed(_put, repository, place, next(vectors), made)
+                    taken.add(f"commit_{kind}", spent)
+                written = [made_by(reader, commit) for commit in made]
+                taken.add(f"commit_{kind}_bytes", *map(len, written))
+                for name in rotated(list(raw.writes), part):
+                    spent = [timed(raw.writes[name], blocks) for blocks in written]
+                    taken.add(f"{name}_{kind}", *spent)
+            if part:  # the first warms up
+                for name, values in taken.values.items():
+                    samples.add(name, *values)
+    raw.close()
+    return samples.values
+
+
+def _put(repository: Repository, row: int, vector: Any, made: list[Commit]) -> None:
+    made.append(repository.put(key(row), content(-row), embedding=vector))
+
+
+def reads(site: Site, dataset: Path, repeats: int) -> dict[str, list[float]]:
+    """Records by key, each beside a plain read of as many bytes; then searches.
+
+    Each begins with the question where the branch is, so that it sees what others have committed.
+    The nodes of the tree were read before, the records were not.
+    """
+    import mnemosyne
+
+    found = data.read(dataset)
+    samples, raw = Samples(), site.raw()
+    with mnemosyne.open(site.url(STORE)) as repository:
+        sizes = [_stored_bytes(repository, key(row)) for row in range(min(10, found.size))]
+        for size in sizes:
+            raw.writes["raw_write"](bytes(size))
+        step = max(1, found.size // (repeats + 1))
+        _read_tree(repository)
+        for turn in range(repeats + 1):
+            row = turn * step % found.size
+            seconds = timed(lambda name: repository.at()[name], key(row)), timed(raw.read)
+            if turn:
+                samples.add("read", seconds[0])
+                samples.add("raw_read", seconds[1])
+        for turn, query in zip(range(repeats + 1), cycle(found.queries), strict=False):
+            spent = timed(lambda vector: repository.at().search(vector, limit=data.TOP), query)
+            if turn:
+                samples.add("search", spent)
+    raw.close()
+    return samples.values
+
+
+def _read_tree(repository: Repository) -> None:
+    """Have the nodes of the tree in the cache, as a process has that works for a while."""
+    for _ in repository.at():
+        pass
+
+
+def key(row: int) -> str:
+    return f"notes/{data.record_id(row)}"
+
+
+def content(row: int) -> dict[str, Any]:
+    event = _EVENTS[row % len(_EVENTS)]
+    return {
+        "text": f"Ticket {row:06d}: the customer {event}, as noted after the weekly review.",
+        "metadata": {"ticket": row, "channel": "email", "priority": row % 3},
+    }
+
+
+def made_by(repository: Repository, commit: Commit) -> bytes:
+    """The bytes of the blocks that a commit has made, one after the other."""
+    from mnemosyne.additions import additions
+    from mnemosyne.objects import parse_id
+
+    blocks = repository.blocks
+
+    def vectors(records: set[bytes]) -> set[bytes]:
+        return {link for each in records for link in blocks.stored(each).vectors.values()}
+
+    (added,) = additions(blocks, [commit])
+    new = vectors(added.records) - vectors(added.replaced)
+    found = blocks.read([parse_id(commit.id), *added.nodes, *added.records, *new])
+    return b"".join(found.values())
+
+
+def _stored_bytes(repository: Repository, name: str) -> int:
+    """The size of a record as stored, without its vectors, which are read when asked for."""
+    from mnemosyne import tree
+
+    blocks, snapshot = repository.blocks, repository.at()
+    block = tree.get(blocks.node, snapshot.root, name)
+    assert block is not None
+    return len(blocks.read_one(block))
