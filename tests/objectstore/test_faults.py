@@ -202,7 +202,7 @@ def test_servers_killed_under_load_lose_nothing_acknowledged(own):
 
 @pytest.fixture
 def short_term(monkeypatch):
-    monkeypatch.setattr("mnemosyne.engine.objectstore.head.TERM", 0.2)
+    monkeypatch.setattr("mnemosyne.engine.objectstore.waits.TERM", 0.2)
 
 
 def test_the_lock_of_a_process_that_died_is_broken(url, short_term):
@@ -233,7 +233,7 @@ def test_the_lock_of_a_process_that_lives_is_waited_for(url):
 
 def test_a_lock_that_is_held_for_long_is_kept(url, monkeypatch):
     """Others wait for as long as they like to, and then give up."""
-    monkeypatch.setattr("mnemosyne.engine.objectstore.head.TERM", 0.8)
+    monkeypatch.setattr("mnemosyne.engine.objectstore.waits.TERM", 0.8)
     slow, other = open_engine(url, create=True), open_engine(url, busy_timeout=2)
     with slow.exclusive():
         slow.write({BLOCK: b"data"}, RefUpdate("r", None, BLOCK))

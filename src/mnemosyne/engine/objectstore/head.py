@@ -4,14 +4,13 @@ A change is made to the newest manifest and put on condition that it is the newe
 is made again. A change whose answer was lost is found by its token.
 
 The write lock is a lease: an id in the manifest, which its holder renews while he lives. Whoever
-finds a strange one waits until it goes, and takes it for abandoned once it has stood unchanged for
-`TERM` by his own clock. That is for fairness only: the holder's change too is conditional, and
-fails if his lease was broken. (DynamoDB's lock client tells dead holders the same way.)
+finds a strange one waits until it goes, and takes it for abandoned once it has stood unchanged
+for `waits.TERM` by his own clock. That is for fairness only: the holder's change too is
+conditional, and fails if his lease was broken. (DynamoDB's lock client tells dead holders the same
+way.)
 """
 
 import os
-import random
-import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -20,9 +19,11 @@ from threading import Event, Lock, Thread
 from typing import TypeVar
 
 from mnemosyne.engine.objectstore import manifest as manifests
+from mnemosyne.engine.objectstore import waits
 from mnemosyne.engine.objectstore.bucket import Bucket, NoBucketError
 from mnemosyne.engine.objectstore.logs import FOLDER, Segments
 from mnemosyne.engine.objectstore.manifest import Manifest
+from mnemosyne.engine.objectstore.waits import Waiting
 from mnemosyne.errors import (
     BusyError,
     EngineError,
@@ -33,8 +34,6 @@ from mnemosyne.errors import (
 
 __all__ = ["Head", "Lease", "new_token"]
 
-TERM = 5.0
-FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 REWRITES = 5
 T = TypeVar("T")
 Edit = Callable[[Manifest], Manifest]
@@ -193,7 +192,7 @@ class Head:
 
     def _renew(self, token: str, over: Event) -> None:
         for number in count(1):
-            if over.wait(TERM / 4):
+            if over.wait(waits.TERM / 4):
                 return
 
             def edit(manifest: Manifest, lease: str = f"{token}.{number}") -> Manifest:
@@ -206,12 +205,12 @@ class Head:
     def _require_holder(self, token: str, manifest: Manifest) -> None:
         if _holder(manifest) != token:
             raise BusyError(
-                f"the holder of the write lock of {self._url} was not heard of for {TERM:g} s, and "
-                "others wrote meanwhile; try again"
+                f"the holder of the write lock of {self._url} was not heard of for "
+                f"{waits.TERM:g} s, and others wrote meanwhile; try again"
             )
 
     def _until_it_lands(self, edit: Edit, token: str, own: str | None = None) -> Manifest:
-        waiting = _Waiting(self._busy_timeout)
+        waiting = Waiting(self._busy_timeout)
         base, fetched = (self._known, False) if self._known else (self._fetch(), True)
         while True:
             free = self._free(base.manifest, own, waiting)
@@ -237,13 +236,13 @@ class Head:
             waiting.settle(base.manifest.version, self._url)
             waiting.require_time(self._url)
 
-    def _free(self, manifest: Manifest, own: str | None, waiting: "_Waiting") -> Manifest | None:
+    def _free(self, manifest: Manifest, own: str | None, waiting: Waiting) -> Manifest | None:
         """The manifest to change, if no other holds the lock."""
         if _holder(manifest) in (None, own):
             return manifest
         return replace(manifest, lease=None) if waiting.abandoned(manifest) else None
 
-    def _refetch(self, waiting: "_Waiting") -> _Known:
+    def _refetch(self, waiting: Waiting) -> _Known:
         """The newest manifest. Not to reach it is no mere delay if a change may have been made."""
         try:
             return self._fetch()
@@ -252,7 +251,7 @@ class Head:
                 raise
             raise EngineError(error.message) from error
 
-    def _put(self, changed: Manifest, base: _Known, waiting: "_Waiting") -> bool:
+    def _put(self, changed: Manifest, base: _Known, waiting: Waiting) -> bool:
         """Put a changed manifest in place of the one that it was made from; tells if that went.
 
         If the answer is lost, the caller finds out; a put that is under way still cannot land
@@ -342,75 +341,3 @@ class Head:
 def _holder(manifest: Manifest) -> str | None:
     """By what the holder of the lock knows its lease, however often that was renewed."""
     return manifest.lease and manifest.lease.partition(".")[0]
-
-
-class _Waiting:
-    """How long a change has waited for others, and for whom, and what it does not know.
-
-    Args:
-        timeout: seconds to wait in all.
-
-    Attributes:
-        unsure: the version upon which a put may have landed or may still land.
-    """
-
-    def __init__(self, timeout: float) -> None:
-        self._timeout = timeout
-        self._began: float | None = None
-        self._since = time.monotonic()
-        self._lease: str | None = None
-        self._pause = 0.0
-        self._failing: float | None = None
-        self.unsure: int | None = None
-
-    def abandoned(self, manifest: Manifest) -> bool:
-        """Whether the lease in a manifest has stood for too long."""
-        if manifest.lease != self._lease:
-            self._lease, self._since = manifest.lease, time.monotonic()
-        return time.monotonic() - self._since > TERM
-
-    def failed(self, version: int) -> float:
-        """Note that the outcome of a put is unknown.
-
-        Args:
-            version: the version that it was to follow.
-
-        Returns:
-            For how many seconds puts have failed.
-        """
-        now = time.monotonic()
-        self.unsure = version
-        self._failing = self._failing or now
-        return now - self._failing
-
-    def answered(self) -> None:
-        """Note that the store has said whether a put went."""
-        self._failing = None
-
-    def settle(self, version: int, url: str) -> None:
-        """Take it that no put has landed, as the token is not among those of the newest version.
-
-        Raises:
-            EngineError: that version has forgotten the tokens of so long ago.
-        """
-        if self.unsure is None or version == self.unsure:
-            return
-        if version - self.unsure > manifests.TOKENS:
-            raise EngineError(
-                f"{url} was changed so often meanwhile that whether this write is part of it "
-                "cannot be told; read what you wrote"
-            )
-        self.unsure = None
-
-    def pause(self) -> None:
-        """Wait, longer each time; not at all at first, when one was merely not up to date."""
-        time.sleep(random.uniform(0.5, 1.0) * self._pause)
-        self._pause = min(max(self._pause * 1.5, FIRST_PAUSE), LONGEST_PAUSE)
-
-    def require_time(self, url: str) -> None:
-        """Raise if the time is over, which begins with the first call."""
-        now = time.monotonic()
-        self._began = self._began or now
-        if now - self._began > self._timeout:
-            kind = BusyError if self.unsure is None else EngineError
-            raise kind(f"others have been writing to {url} for {self._timeout:g} s; try again")
