@@ -74,6 +74,7 @@ def test_a_missing_vector_is_no_absent_vector(tmp_path: Path):
         repo.put("a", 1, embedding=[1, 2])
         (vector,) = repo.at()["a"].vectors.ids.values()
         repo.blocks.engine.delete([vector])
+        repo.blocks.renew()
         record = repo.at()["a"]
         for read in (lambda: record.embedding, lambda: record.vectors.get("")):
             with pytest.raises(MnemosyneError, match=text_id(vector)):

@@ -1,7 +1,8 @@
 """Checked, decoded reads of objects, over any engine.
 
 Every block that comes out of an engine passes through here: its bytes are compared with its id
-before anything is made of them. Tree nodes and commits are kept decoded, most recently used first.
+before anything is made of them. Tree nodes and commits are kept decoded, most recently used first,
+and the bytes of the records and vectors that were read one by one or written.
 """
 
 from collections import OrderedDict
@@ -35,6 +36,8 @@ __all__ = ["Blocks", "as_record"]
 T = TypeVar("T")
 READ_BATCH = 512
 MOST_AHEAD = 256
+KEPT_VALUES = 512
+KEPT_BYTES = 16_384
 
 
 class _Recent(Generic[T]):
@@ -77,6 +80,7 @@ class Blocks:
         nodes, commits = self._sizes
         self._nodes = _Recent[Node](nodes)
         self._commits = _Recent[Commit](commits)
+        self._values = _Recent[bytes](KEPT_VALUES)
 
     def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
         """The bytes of objects, each compared with its id.
@@ -150,6 +154,12 @@ class Blocks:
         """Keep a commit that was just written."""
         self._commits.put(block, commit)
 
+    def remember_values(self, values: Mapping[Id, bytes]) -> None:
+        """Keep records and vectors that were just written, if they are neither large nor many."""
+        for block, data in values.items() if len(values) < KEPT_VALUES else ():
+            if len(data) <= KEPT_BYTES:
+                self._values.put(block, data)
+
     def commit(self, commit: str) -> Commit:
         """A commit by its id in text; raises as `read` does."""
         block = parse_id(commit)
@@ -186,7 +196,7 @@ class Blocks:
 
     def stored(self, block: Id) -> StoredRecord:
         """A record as stored; raises as `read` does."""
-        return decode_record(block, self.read_one(block))
+        return decode_record(block, self._value(block))
 
     def record(self, key: str, block: Id) -> Record:
         """The record under a key; raises as `read` does."""
@@ -217,7 +227,15 @@ class Blocks:
 
     def vector(self, block: Id) -> "Vector":
         """A vector, float32 of shape `(dimension,)`, read-only; raises as `read` does."""
-        return decode_vector(block, self.read_one(block))
+        return decode_vector(block, self._value(block))
+
+    def _value(self, block: Id) -> bytes:
+        """The bytes of a record or vector, which once checked are kept."""
+        data = self._values.get(block)
+        if data is None:
+            data = self.read_one(block)
+            self.remember_values({block: data})
+        return data
 
 
 def as_record(key: str, stored: StoredRecord, load: "Callable[[Id], Vector]") -> Record:

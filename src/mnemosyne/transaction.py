@@ -357,8 +357,8 @@ class Transaction:
     ) -> Commit:
         block, keys = encode_commit(unnamed), changes.keys()
         new, ref = object_id(block), branch_ref(self.branch)
-        objects = self._buffer.objects(keys, put_back=self.merges is None)
-        objects.update(edit.blocks)
+        values = self._buffer.objects(keys, put_back=self.merges is None)
+        objects = {**values, **edit.blocks}
         objects[new] = block
         update = RefUpdate(
             ref,
@@ -389,6 +389,7 @@ class Transaction:
             if not self._landed(text_id(new)):
                 raise
         self._blocks.remember_nodes(edit.nodes)
+        self._blocks.remember_values(values)
         made = replace(unnamed, id=text_id(new))
         self._blocks.remember_commit(new, made)
         if in_step(self._blocks.engine, update):

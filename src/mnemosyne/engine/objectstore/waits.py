@@ -3,7 +3,8 @@
 import random
 import time
 
-from mnemosyne.engine.objectstore.manifest import TOKENS, Manifest
+from mnemosyne.engine.objectstore import manifest as manifests
+from mnemosyne.engine.objectstore.manifest import Manifest
 from mnemosyne.errors import BusyError, EngineError
 
 __all__ = ["TERM", "Waiting"]
@@ -65,7 +66,7 @@ class Waiting:
         """
         if self.unsure is None or version == self.unsure:
             return
-        if version - self.unsure > TOKENS:
+        if version - self.unsure > manifests.TOKENS:
             raise EngineError(
                 f"{url} was changed so often meanwhile that whether this write is part of it "
                 "cannot be told; read what you wrote"

@@ -13,6 +13,7 @@ from psycopg.pq import TransactionStatus
 from mnemosyne.engine.base import IndexEntry, RefUpdate
 from mnemosyne.engine.postgres import statements as sql
 from mnemosyne.engine.postgres import vectors
+from mnemosyne.engine.postgres.arrays import Bytes
 from mnemosyne.engine.postgres.connections import Connection, Connections
 from mnemosyne.engine.postgres.errors import engine_error
 from mnemosyne.engine.postgres.schema import require_repository
@@ -87,7 +88,7 @@ class PostgresEngine:
 
     def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
         """See `Engine.read`."""
-        return dict(self._rows(sql.GET_OBJECTS, ids=list(ids))) if ids else {}
+        return dict(self._rows(sql.GET_OBJECTS, ids=Bytes(list(ids)))) if ids else {}
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from typing import Any, LiteralString, TypeAlias
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
+from mnemosyne.engine.postgres.arrays import Bytes, Texts
 from mnemosyne.objects import Id
 
 __all__ = [
@@ -45,11 +46,11 @@ _ENTER: LiteralString = (
 _WRITE: LiteralString = (
     "mnemosyne.write(%(repository)s, %(patience)s, %(relaxed)s, "
     "%(name)s, %(old)s, %(new)s, %(who)s, %(at)s, %(why)s, "
-    "%(ids)b, %(blocks)b, %(commit)s, %(transaction)s, %(keys)s)"
+    "%(ids)s, %(blocks)s, %(commit)s, %(transaction)s, %(keys)s)"
 )
 GET_OBJECTS: LiteralString = (
     "SELECT id, data FROM mnemosyne.objects "
-    "WHERE repository = %(repository)s AND id = ANY(%(ids)b::bytea[])"
+    "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"
 )
 GET_REF: LiteralString = """
 SELECT target, root FROM mnemosyne.refs
@@ -77,14 +78,14 @@ _DROP_SETTING: LiteralString = (
 )
 _PUT_OBJECTS: LiteralString = """
 INSERT INTO mnemosyne.objects (repository, id, data)
-SELECT %(repository)s, id, data FROM unnest(%(ids)b::bytea[], %(blocks)b::bytea[]) AS new (id, data)
+SELECT %(repository)s, id, data FROM unnest(%(ids)s::bytea[], %(blocks)s::bytea[]) AS new (id, data)
 ON CONFLICT DO NOTHING
 """
 _DELETE_OBJECTS: LiteralString = """
 WITH gone AS (
-    DELETE FROM mnemosyne.objects WHERE repository = %(repository)s AND id = ANY(%(ids)b::bytea[])
+    DELETE FROM mnemosyne.objects WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])
 ), forgotten AS (
-    DELETE FROM mnemosyne.commits WHERE repository = %(repository)s AND id = ANY(%(ids)b::bytea[])
+    DELETE FROM mnemosyne.commits WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])
     RETURNING n
 )
 DELETE FROM mnemosyne.touched
@@ -181,7 +182,7 @@ def clear_index(repository: int) -> list[Statement]:
 
 def delete(repository: int, ids: Collection[Id]) -> Statement:
     """The statement that removes objects, and commits among them from the history index."""
-    return _DELETE_OBJECTS, {"repository": repository, "ids": sorted(set(ids))}
+    return _DELETE_OBJECTS, {"repository": repository, "ids": Bytes(sorted(set(ids)))}
 
 
 def set_setting(repository: int, name: str, value: str | None) -> Statement:
@@ -259,12 +260,12 @@ def _common(repository: int, patience: float, *, relaxed: bool) -> Mapping[str, 
 def _object_rows(objects: Mapping[Id, bytes]) -> Mapping[str, Any]:
     """In one order for all writers, so that none wait in a circle."""
     ids = sorted(objects)
-    return {"ids": ids, "blocks": [objects[block] for block in ids]}
+    return {"ids": Bytes(ids), "blocks": Bytes([objects[block] for block in ids])}
 
 
 def _index_rows(entry: IndexEntry) -> Mapping[str, Any]:
     return {
         "commit": entry.commit,
         "transaction": entry.transaction,
-        "keys": sorted(set(entry.keys)),
+        "keys": Texts(sorted(set(entry.keys))),
     }

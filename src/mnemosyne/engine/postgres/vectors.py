@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, LiteralString
 
 import psycopg
 from psycopg import errors as pg
-from psycopg.adapt import Dumper
-from psycopg.pq import Format
 
+from mnemosyne.engine.postgres.arrays import Bytes, Floats, Texts
 from mnemosyne.engine.postgres.connections import Connection
 from mnemosyne.engine.postgres.errors import engine_error
 from mnemosyne.engine.postgres.statements import LOCK_SPACE, Statement
@@ -141,11 +140,11 @@ def nearest(ref: str, root: Id, query: VectorQuery) -> Statement:
         "root": root,
         "name": _any_name(query.name),
         "dimension": len(query.direction) // 4,
-        "direction": _Floats(_numbers(query.direction)),
+        "direction": Floats(_numbers(query.direction)),
         "limit": min(query.limit, _MOST_ROWS),
         "prefix": query.prefix,
-        "only": list(query.only or ()),
-        "but": list(query.but),
+        "only": Texts(list(query.only or ())),
+        "but": Texts(list(query.but)),
     }
 
 
@@ -164,7 +163,7 @@ def dimensions(ref: str, root: Id, name: str, but: Collection[str]) -> Statement
         "FROM each WHERE each.dimension IS NOT NULL"
         ") SELECT dimension FROM each"
     )
-    values = {"ref": ref.encode(), "root": root, "name": _any_name(name), "but": list(but)}
+    values = {"ref": ref.encode(), "root": root, "name": _any_name(name), "but": Texts(list(but))}
     return statement, values
 
 
@@ -176,7 +175,7 @@ def _moved(ref: str, old: Id, new: Id, part: VectorPart) -> Mapping[str, Any]:
         "ref": ref.encode(),
         "old_root": old,
         "new_root": new,
-        "changed": list(part.keys),
+        "changed": Texts(list(part.keys)),
         **_columns("kept", kept),
         **_columns("row", rows),
         "dimensions": dimensions,
@@ -197,13 +196,13 @@ def _any_name(name: str) -> bytes:
 
 def _columns(what: str, rows: list[VectorRow]) -> dict[str, Any]:
     return {
-        f"{what}_keys": [row.key for row in rows],
-        f"{what}_names": [row.name.encode() for row in rows],
-        f"{what}_vectors": [row.vector for row in rows],
+        f"{what}_keys": Texts([row.key for row in rows]),
+        f"{what}_names": Bytes([row.name.encode() for row in rows]),
+        f"{what}_vectors": Bytes([row.vector for row in rows]),
     }
 
 
-def _matrix(directions: list[bytes]) -> "tuple[list[int], _Floats]":
+def _matrix(directions: list[bytes]) -> tuple[list[int], Floats]:
     """How long each direction is, and all of them in lines of one length.
 
     Short ones end in zeros; those that pgvector does not hold are zeros only.
@@ -216,38 +215,10 @@ def _matrix(directions: list[bytes]) -> "tuple[list[int], _Floats]":
     for line, dimension, direction in zip(lines, dimensions, directions, strict=True):
         if dimension <= MAX_DIMENSION:
             line[:dimension] = _numbers(direction)
-    return dimensions, _Floats(lines)
+    return dimensions, Floats(lines)
 
 
 def _numbers(floats: bytes) -> "NDArray[np.float32]":
     import numpy as np
 
     return np.frombuffer(floats, "<f4")
-
-
-class _Floats:
-    """An array that goes to the server as `real[]`."""
-
-    def __init__(self, values: "NDArray[np.float32]") -> None:
-        self.values = values
-
-
-class _FloatsDumper(Dumper):
-    """The binary form of `real[]`: a header with the axes, then each number after its length."""
-
-    format = Format.BINARY
-    oid = 1021
-    _OID_OF_NUMBER = 700
-
-    def dump(self, obj: _Floats) -> bytes:
-        import numpy as np
-
-        values = obj.values
-        axes = [(size, 1) for size in values.shape] if values.size else []
-        header = np.array([len(axes), 0, self._OID_OF_NUMBER, *np.ravel(axes)], ">i4")
-        numbers = np.empty(values.size, [("length", ">i4"), ("number", ">f4")])
-        numbers["length"], numbers["number"] = 4, values.ravel()
-        return header.tobytes() + numbers.tobytes()
-
-
-psycopg.adapters.register_dumper(_Floats, _FloatsDumper)
