@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Barrier, Thread
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ from mnemosyne import (
     Repository,
     ValidationError,
 )
+from mnemosyne.cli.app import mnem as app
 from mnemosyne.engine.memory import MemoryEngine
 from mnemosyne.engine.shared import without_password
 from syncing import Disturbed, Plain, Watched, assert_complete, filled, fresh, refs
@@ -312,6 +314,30 @@ class TestRemotes:
         fresh().fetch(origin, progress=seen.append)
         assert seen == sorted(seen)
         assert seen[-1] > 60
+
+
+class TestByMnem:
+    def test_it_carries_memory_there_and_back(self, new_url, other_url):
+        url = new_url()
+        if "memory://" in (url, other_url):
+            pytest.skip("a store in memory is gone after a command")
+
+        def mnem(*arguments):
+            result = CliRunner().invoke(app, arguments)
+            assert result.exit_code == 0, result.output
+            return result.output
+
+        mnem("-s", url, "init")
+        mnem("-s", url, "put", "theirs", "1")
+        mnem("clone", url, other_url)
+        assert mnem("-s", other_url, "remote").split()[0] == "origin"
+        mnem("-s", other_url, "put", "ours", "2")
+        assert "1 commit" in mnem("-s", other_url, "push")
+        mnem("-s", url, "put", "later", "3")
+        mnem("-s", other_url, "pull")
+        assert mnem("-s", other_url, "ls") == mnem("-s", url, "ls")
+        assert mnem("-s", other_url, "log") == mnem("-s", url, "log")
+        assert "all sound" in mnem("-s", other_url, "verify")
 
 
 class TestWhatIsNoRemote:

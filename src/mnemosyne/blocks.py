@@ -98,7 +98,9 @@ class Blocks:
         return found
 
     def read_each(self, ids: Collection[Id]) -> Iterator[tuple[Id, bytes]]:
-        """Many objects, each once, in whatever order they are read fastest; raises as `read` does.
+        """Many objects, each once, in the order given or, where that is slow, in that of the store.
+
+        Raises as `read` does.
 
         Args:
             ids: the objects, each once.
@@ -106,7 +108,8 @@ class Blocks:
         engine = self.engine
         if not isinstance(engine, ReadsInBulk):
             for batch in _batches(ids):
-                yield from self.read(batch).items()
+                found = self.read(batch)
+                yield from ((block, found[block]) for block in batch)
             return
         remaining = set(ids)
         for part in engine.read_in_bulk(remaining.copy()):

@@ -151,7 +151,8 @@ class VectorKind:
         places: dict[Id, tuple[int, int]] = {}
         placed: list[tuple[str, tuple[int, int] | None]] = []
         linked = self._linked(blocks, changes)
-        self._place(blocks, claims, places, set(linked.values()))
+        in_order = (linked[after] for _, _, after in changes if after in linked)
+        self._place(blocks, claims, places, dict.fromkeys(in_order))
         for key, _, after in changes:
             vector = linked.get(after) if after is not None else None
             placed.append((key, None if vector is None else places[vector]))
@@ -184,15 +185,18 @@ class VectorKind:
         places: dict[Id, tuple[int, int]],
         vectors: Collection[Id],
     ) -> None:
-        """Find vectors in the stores or read them into rows, claim those and note them."""
-        missing = set(vectors)
+        """Find vectors in the stores or read them into rows, claim those and note them.
+
+        Rows in the order of their keys are quick to gather: those of a subtree lie together.
+        """
+        missing = dict.fromkeys(vectors)
         for store in self._known_stores():
             claim = claims.get(store.dimension) or store.claim()
-            found = store.find(claim, missing)
+            found = store.find(claim, missing.keys())
             if found:
                 claims[store.dimension] = claim
                 places |= {each: (store.dimension, row) for each, row in found.items()}
-                missing -= found.keys()
+                missing = {each: None for each in missing if each not in found}
         if not missing:
             return
         for batch in _batches(blocks.read_each(missing)):
