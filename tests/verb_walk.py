@@ -112,12 +112,18 @@ def walk(url, directory):
     return [_step(line, url, str(directory)) for line in WALK.strip().splitlines()]
 
 
-def _step(line, url, directory):
-    words = [word.format(url=url, dir=directory) for word in _words(line)]
-    result = CliRunner().invoke(mnem, ["--store", url, *words])
+def run(*arguments):
+    """The exit code of `mnem`, and what it printed."""
+    result = CliRunner().invoke(mnem, arguments)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
-    return line, result.exit_code, _without_ids(result.output, url, directory)
+    return result.exit_code, result.output
+
+
+def _step(line, url, directory):
+    words = [word.format(url=url, dir=directory) for word in _words(line)]
+    code, output = run("--store", url, *words)
+    return line, code, _without_ids(output, url, directory)
 
 
 def _words(line):

@@ -6,18 +6,9 @@ import subprocess
 import sys
 
 import pytest
-from click.testing import CliRunner
 
-from mnemosyne.cli.app import mnem
 from objectstore.server import ACCESS, SECRET, free_ports
-from verb_walk import walk
-
-
-def run(*arguments):
-    result = CliRunner().invoke(mnem, arguments)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
+from verb_walk import run, walk
 
 
 def test_every_verb_says_what_it_says_on_a_file(url, tmp_path):

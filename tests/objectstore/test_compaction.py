@@ -92,6 +92,17 @@ def test_orphans_are_swept_once_they_are_old(seaweedfs, folder, engine, monkeypa
     assert dict(open_engine(engine.url).refs("r")) == {f"r{n:03}": IDS[n] for n in range(3)}
 
 
+def test_a_write_that_was_halted_for_too_long_names_nothing(engine, monkeypatch):
+    """Its packs may have been swept meanwhile."""
+    fill(engine, range(1))
+    monkeypatch.setattr("mnemosyne.engine.objectstore.packs.ORPHAN_AGE", timedelta(seconds=-1))
+    with pytest.raises(EngineError, match="halted for half a day; begin again"):
+        engine.write({IDS[1]: BLOCKS[IDS[1]]}, RefUpdate("late", None, IDS[1]))
+    monkeypatch.undo()
+    assert engine.ref("late") is None
+    assert dict(engine.read(IDS[:2])) == {IDS[0]: BLOCKS[IDS[0]]}
+
+
 def test_a_refused_write_leaves_no_pack(seaweedfs, folder, engine):
     other = open_engine(engine.url)
     fill(engine, range(1))

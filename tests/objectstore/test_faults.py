@@ -35,12 +35,6 @@ def proxy(seaweedfs):
 
 
 @pytest.fixture
-def repo(url):
-    with mnemosyne.open(url, create=True, author="tester") as repository:
-        yield repository
-
-
-@pytest.fixture
 def far(repo, seaweedfs, folder, proxy):
     """The repository as it is reached by the proxy."""
     url = seaweedfs.url(folder, port=proxy.port, **HASTE)
@@ -54,25 +48,16 @@ def put_manifest(folder):
     return f"PUT /agents/{folder}/manifest ".encode()
 
 
-def test_a_commit_whose_answer_is_lost_is_found(far, repo, proxy, put_manifest):
+@pytest.mark.parametrize("lost", ["answer", "request"])
+def test_a_commit_that_loses_its_wire_is_found_or_made_again(far, repo, proxy, put_manifest, lost):
     far.put("a", 0)
     for number in range(1, 4):
-        proxy.cut("answer", put_manifest)
+        proxy.cut(lost, put_manifest)
         commit = far.put("a", number)
         assert proxy.cuts == number
         assert repo.resolve().id == commit.id
     assert [c.message for c in repo.log()] == ["put a"] * 4
     assert repo.verify().ok
-
-
-def test_a_change_that_never_arrives_is_made_again(far, repo, proxy, put_manifest):
-    far.put("a", 0)
-    for number in range(1, 4):
-        proxy.cut("request", put_manifest)
-        commit = far.put("a", number)
-        assert proxy.cuts == number
-        assert repo.resolve().id == commit.id
-    assert [c.message for c in repo.log()] == ["put a"] * 4
 
 
 def test_a_change_whose_answer_is_lost_while_others_write_is_made_once(

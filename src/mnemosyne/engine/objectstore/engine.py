@@ -11,7 +11,7 @@ from mnemosyne.engine.base import IndexEntry, RefUpdate
 from mnemosyne.engine.cache import BlockCache, DiskCache
 from mnemosyne.engine.objectstore import packs
 from mnemosyne.engine.objectstore.bucket import Bucket, NoBucketError
-from mnemosyne.engine.objectstore.compaction import compact
+from mnemosyne.engine.objectstore.compaction import Compaction
 from mnemosyne.engine.objectstore.head import Head, new_token
 from mnemosyne.engine.objectstore.history import History
 from mnemosyne.engine.objectstore.logs import Follower, Log, Row, Segments
@@ -295,7 +295,7 @@ class ObjectStoreEngine:
         self._require_writable()
         if self._draft() is not None:
             raise EngineError(f"{self.url} cannot be compacted inside a transaction")
-        compact(self._bucket, self._segments, self._head, self.url)
+        Compaction(self._bucket, self._segments, self._head, self.url).run()
 
     def _now(self) -> Manifest:
         """The state that this thread sees: of its `exclusive`, else the newest there is."""

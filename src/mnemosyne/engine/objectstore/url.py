@@ -1,5 +1,6 @@
 """What an `s3://` URL says: where the repository is, and how patiently to ask for it."""
 
+import os
 import re
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, quote, urlencode
@@ -102,6 +103,8 @@ def _options(url: str, query: str) -> dict[str, str]:
         raise ValidationError(f"{url!r}: the endpoint holds keys; {_KEYS}")
     if not _ENDPOINT.fullmatch(endpoint):
         raise ValidationError(f"{url!r}: the endpoint begins with http:// or https:// and a host")
+    if "cache" in options:
+        options["cache"] = os.path.abspath(options["cache"])  # noqa: PTH100 - links stay as they are
     return options
 
 
