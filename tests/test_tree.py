@@ -198,6 +198,22 @@ def test_single_edits_end_where_a_rebuild_does(size):
         assert root == rebuilt_root(records)
 
 
+def test_inserts_around_the_end_of_a_node_that_becomes_the_longest():
+    """What the node after it does is not hidden by a node that has all the keys it can have."""
+    rng, cases = random.Random(1), 0
+    while cases < 200:
+        forest = Forest()
+        records = {f"k/{number:04}": record(0) for number in rng.sample(range(2000), 160)}
+        root, keys = forest.build(records), sorted(records)
+        ends = [n.keys[-1] for n in forest.nodes.values() if len(n.keys) == LONGEST - 1]
+        if ends and keys.index(ends[0]) < 110:
+            cases += 1
+            end = keys.index(ends[0])
+            places = [end - 3, end, end + rng.randrange(1, 40)]
+            changes = {f"{keys[place]}+": record(1) for place in places}
+            assert forest.edit(root, changes).root == rebuilt_root({**records, **changes})
+
+
 @pytest.mark.parametrize("size", [*range(20, 44), 100])
 def test_appending_many_at_once(size):
     for name in range(40):

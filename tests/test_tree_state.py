@@ -56,7 +56,7 @@ class TreeMachine(RuleBasedStateMachine):
 
     @rule(
         seed=st.integers(0, 2**16),
-        size=st.sampled_from([1, 2, 30, 400]),
+        size=st.sampled_from([1, 2, 10, 30, 400]),
         deleting=st.sampled_from([0.0, 0.3, 1.0]),
     )
     def change_scattered(self, seed: int, size: int, deleting: float) -> None:

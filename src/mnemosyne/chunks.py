@@ -104,10 +104,15 @@ def cut(level: int, keys: Sequence[str], start: int) -> int:
     """
     if len(keys) - start <= SHORTEST:
         return len(keys)
-    tag = bytes((level,))
     window = keys[start + SHORTEST - 1 : start + LONGEST]
-    priorities = [sha256(tag + key.encode()).digest()[:4] for key in window]
+    priorities = _priorities(level, window)
     return start + SHORTEST + priorities.index(min(priorities))
+
+
+def _priorities(level: int, keys: Sequence[str]) -> list[bytes]:
+    """Of the keys that may end a node the one with the lowest does, of equal ones the first."""
+    tag = bytes((level,))
+    return [sha256(tag + key.encode()).digest()[:4] for key in keys]
 
 
 class _Cursor:
@@ -151,6 +156,11 @@ class _Cursor:
         """Whether this is the last node of its level."""
         return all(index == len(node.keys) - 1 for node, index in self._path)
 
+    @property
+    def key_before(self) -> str | None:
+        """The last key of the node before this one, if there is one."""
+        return next((node.keys[index - 1] for node, index in reversed(self._path) if index), None)
+
 
 class _Piece(NamedTuple):
     """What has become of an old node.
@@ -158,7 +168,8 @@ class _Piece(NamedTuple):
     Attributes:
         last: the last key that the old node had.
         keys, links, counts: the entries, changes applied.
-        moved: index from which the keys are not the old node's, or None.
+        moved: index from which the keys are not the old node's; None if they are, or if it is known
+            that this moves no cut.
     """
 
     last: str
@@ -235,8 +246,26 @@ class _Level:
             else:
                 end = bisect_right(changes, cursor.node.keys[-1], done, key=lambda each: each[0])
             if piece := _apply(cursor.node, changes[done:end]):
+                if end - done == 1 and self._keeps_cuts(piece):
+                    piece = piece._replace(moved=None)
                 self._touched[piece.last] = piece
             done = end
+
+    def _keeps_cuts(self, piece: _Piece) -> bool:
+        """Whether a node that one key came into still ends where it did, and the one before it.
+
+        The key that ends a node is still the lowest in sight if it is lower than the one that has
+        come into sight: the new key, or that which it has pushed beyond the shortest node.
+        """
+        at, longer = piece.moved, len(piece.keys) > len(self._cursor.node.keys)
+        if at is None or not longer or len(piece.keys) > LONGEST or self._cursor.last:
+            return False
+        new, before = piece.keys[at], self._cursor.key_before
+        seen = new if at >= SHORTEST else piece.keys[SHORTEST - 1]
+        entering, arrived, end = _priorities(self._level, (seen, new, piece.last))
+        return entering > end and (
+            before is None or arrived >= _priorities(self._level, (before,))[0]
+        )
 
     def _recut(self, last: str, moved: int) -> None:
         """Cut from an old node on until a cut falls on an old one with no moved key in sight.
@@ -282,7 +311,7 @@ class _Level:
         cursor.seek(last)
         if moved >= LONGEST - SHORTEST or not cursor.step(-1):
             return
-        if len(cursor.node.keys) + moved >= LONGEST:
+        if len(self._piece().keys) + moved >= LONGEST:
             cursor.step(1)
 
     def _piece(self) -> _Piece:

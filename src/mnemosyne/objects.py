@@ -9,6 +9,7 @@ import os
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import libipld
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EMPTY_NODE",
+    "VECTOR_LINK",
     "Id",
     "Node",
     "StoredRecord",
@@ -52,6 +54,9 @@ Id: TypeAlias = bytes
 
 _DAG_CBOR = b"\x01\x71\x12\x20"
 _RAW = b"\x01\x55\x12\x20"
+VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + _RAW
+"""How a link to a vector begins in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
+
 SALT_BYTES = 16
 
 
@@ -87,6 +92,7 @@ def text_id(block: Id) -> str:
     return libipld.encode_cid(block)
 
 
+@lru_cache(maxsize=4096)
 def parse_id(text: str) -> Id:
     """Read an id written by `text_id`.
 
