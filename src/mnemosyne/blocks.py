@@ -11,7 +11,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from mnemosyne.engine.base import Engine, ReadsAhead, ReadsInBulk
+from mnemosyne.engine.base import Engine, ReadsAhead, ReadsInBulk, ReadsRecords
 from mnemosyne.errors import NotFoundError
 from mnemosyne.forks import renew_after_fork
 from mnemosyne.model import Commit, Record, Vectors
@@ -54,9 +54,12 @@ class _Recent(Generic[T]):
             return found
 
     def put(self, block: Id, value: T) -> None:
+        self.put_all({block: value})
+
+    def put_all(self, values: Mapping[Id, T]) -> None:
         with self._lock:
-            self._entries[block] = value
-            if len(self._entries) > self._size:
+            self._entries.update(values)
+            while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
 
 
@@ -71,6 +74,7 @@ class Blocks:
 
     def __init__(self, engine: Engine, *, nodes: int = 8192, commits: int = 4096) -> None:
         self.engine = engine
+        self._records = engine if isinstance(engine, ReadsRecords) else None
         self._sizes = nodes, commits
         self.renew()
         renew_after_fork(self)
@@ -150,8 +154,7 @@ class Blocks:
 
     def remember_nodes(self, nodes: Mapping[Id, Node]) -> None:
         """Keep decoded nodes that were just written."""
-        for block, node in nodes.items():
-            self._nodes.put(block, node)
+        self._nodes.put_all(nodes)
 
     def remember_commit(self, block: Id, commit: Commit) -> None:
         """Keep a commit that was just written."""
@@ -159,9 +162,9 @@ class Blocks:
 
     def remember_values(self, values: Mapping[Id, bytes]) -> None:
         """Keep records and vectors that were just written, if they are neither large nor many."""
-        for block, data in values.items() if len(values) < KEPT_VALUES else ():
-            if len(data) <= KEPT_BYTES:
-                self._values.put(block, data)
+        if len(values) < KEPT_VALUES:
+            small = {block: data for block, data in values.items() if len(data) <= KEPT_BYTES}
+            self._values.put_all(small)
 
     def commit(self, commit: str) -> Commit:
         """A commit by its id in text; raises as `read` does."""
@@ -196,6 +199,17 @@ class Blocks:
             return known or self.commit(commit)
 
         return lookup
+
+    def read_ahead(self, record: Id) -> None:
+        """Have a record and its vectors at hand, where the engine gives them together.
+
+        Raises as `read` does, but for a record that is not there.
+        """
+        if self._records is not None and self._values.get(record) is None:
+            found = self._records.read_record(record)
+            for block, data in found.items():
+                check_id(block, data)
+            self.remember_values(found)
 
     def stored(self, block: Id) -> StoredRecord:
         """A record as stored; raises as `read` does."""

@@ -102,7 +102,7 @@ class Buffer:
         """Buffer a record whose vectors are still plain floats."""
         key, pending = draft.key, self.pending.get(draft.key)
         present = self.lookup(key)
-        old = None if present is None else self.record(key, present)
+        old = None if present is None else self._to_replace(key, present)
         if old is not None and draft.same_value(old):
             self.pending.setdefault(key, Pending(present))
             return
@@ -176,6 +176,12 @@ class Buffer:
             return self._blocks.vector(vector) if data is None else decode_vector(vector, data)
 
         return as_record(key, decode_record(block, mine[block]), load)
+
+    def _to_replace(self, key: str, block: Id) -> Record:
+        """A record whose vectors will be compared with others."""
+        if key not in self.pending:
+            self._blocks.read_ahead(block)
+        return self.record(key, block)
 
     def _past(self, pending: Iterable[Pending]) -> dict[Id, bytes]:
         """The records that come from the past, and their vectors: to write again, since what no

@@ -3,6 +3,7 @@
 import psycopg
 import pytest
 
+import mnemosyne
 from borrowing import borrowed
 from postgres import test_contract
 from postgres.bouncer import PROGRAM, Bouncer
@@ -41,3 +42,12 @@ def test_one_client_gets_another_connection_for_each_transaction(bouncer):
             other.execute("SELECT 1")
         found = {one.execute("SELECT pg_backend_pid()").fetchone() for _ in range(4)}
     assert len(found) > 1
+
+
+def test_nothing_is_prepared_where_sessions_are_shared(bouncer, new_url):
+    with mnemosyne.open(new_url(), create=True) as repo:
+        for number in range(3):
+            repo.put("a", number)
+        with repo.blocks.engine._connections.lend() as connection:
+            assert not connection.has_session
+            assert not connection.execute("SELECT FROM pg_prepared_statements").fetchall()

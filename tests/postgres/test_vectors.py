@@ -226,6 +226,7 @@ def test_commits_carry_the_index_in_their_own_round_trip(server, repo, far, prox
     plain = [cost(number) for number in range(5)]
     repo.index_vectors()
     far.at()
+    far.put("warm", 3)
     assert [cost(number) for number in range(5, 10)] == plain
     assert repo.vector_indexes() == {"main": True}
     found, expected = rows_of(server, repo)

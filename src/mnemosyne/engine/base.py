@@ -24,6 +24,7 @@ __all__ = [
     "IndexEntry",
     "ReadsAhead",
     "ReadsInBulk",
+    "ReadsRecords",
     "RefUpdate",
     "Snapshots",
 ]
@@ -219,6 +220,19 @@ class ReadsAhead(Protocol):
         Args:
             commit: the commit; nothing is given if it is not indexed.
             limit: how many at most, itself included.
+        """
+        ...
+
+
+@runtime_checkable
+class ReadsRecords(Protocol):
+    """An engine that answers with a record and its vectors when it is asked for a record."""
+
+    def read_record(self, record: Id) -> Mapping[Id, bytes]:
+        """A record and what it leads to, unchecked: perhaps not all; nothing if it is not there.
+
+        Raises:
+            EngineError: the store cannot be read.
         """
         ...
 

@@ -1,7 +1,9 @@
 """The part of the engine contract that is about capabilities; each is tested where it is had."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
+from struct import unpack
 from threading import Event, Thread
 
 import pytest
@@ -17,12 +19,21 @@ from mnemosyne.engine.base import (
     IndexEntry,
     ReadsAhead,
     ReadsInBulk,
+    ReadsRecords,
     RefUpdate,
     Snapshots,
 )
 from mnemosyne.errors import AlreadyExistsError, EngineError, ReadOnlyError, RefConflictError
-from mnemosyne.model import ReflogEntry
-from mnemosyne.objects import Id, text_id
+from mnemosyne.model import JSON, ReflogEntry
+from mnemosyne.objects import (
+    VECTOR_LINK,
+    Id,
+    StoredRecord,
+    encode_record,
+    object_id,
+    text_id,
+    vector_id,
+)
 from mnemosyne.testing._engine_hooks import HOSTILE_NAMES, PATIENCE, EngineHooks, blob, require
 
 __all__ = ["CapabilityContract"]
@@ -217,6 +228,40 @@ class _ReadsInBulk(EngineHooks):
             engine.write(dict([two]))
             given = [each for part in bulk.read_in_bulk([one[0], two[0]]) for each in part.items()]
             assert sorted(given) == sorted([one, two])
+
+
+class _ReadsRecords(EngineHooks):
+    def test_a_record_comes_with_vectors_that_it_leads_to(self, engine: Engine) -> None:
+        records = require(engine, ReadsRecords)
+        vectors = dict(_vector(number) for number in range(3))
+        plain, one, both = _record(1), _record(2, [*vectors][:1]), _record(3, [*vectors][1:])
+        engine.write({**vectors, **dict([plain, one, both])})
+        assert records.read_record(plain[0]) == dict([plain])
+        for block, data in (one, both):
+            found = records.read_record(block)
+            assert found[block] == data
+            assert found.items() <= {**vectors, block: data}.items()
+        assert records.read_record(blob(9)[0]) == {}
+
+    def test_a_record_comes_without_what_is_not_there(self, engine: Engine) -> None:
+        records = require(engine, ReadsRecords)
+        lost = _record(1, [_vector(1)[0]])
+        misleading = _record([*unpack(">d", VECTOR_LINK[:8]), -1])
+        assert VECTOR_LINK in misleading[1]
+        engine.write(dict([lost, misleading]))
+        for block, data in (lost, misleading):
+            assert records.read_record(block) == {block: data}
+
+
+def _vector(number: int) -> tuple[Id, bytes]:
+    data = blob(number)[1]
+    return vector_id(data), data
+
+
+def _record(content: JSON, vectors: Sequence[Id] = ()) -> tuple[Id, bytes]:
+    named = {str(number): block for number, block in enumerate(vectors)}
+    data = encode_record(StoredRecord(content, "0" * 32, named), bytes(16))
+    return object_id(data), data
 
 
 class _Exclusive(EngineHooks):
@@ -451,6 +496,7 @@ class CapabilityContract(
     _HistoryIndex,
     _ReadsAhead,
     _ReadsInBulk,
+    _ReadsRecords,
     _Exclusive,
     _Deletes,
     _Copies,

@@ -17,6 +17,7 @@ from mnemosyne.engine.base import (
     IndexEntry,
     ReadsAhead,
     ReadsInBulk,
+    ReadsRecords,
     RefUpdate,
     Snapshots,
 )
@@ -179,6 +180,12 @@ class _ReadsInBulk(_Wrapper):
         return self._call("read_in_bulk", lambda engine=self.engine: engine.read_in_bulk(ids))
 
 
+class _ReadsRecords(_Wrapper):
+    def read_record(self, record: Id) -> Mapping[Id, bytes]:
+        assert isinstance(self.engine, ReadsRecords)
+        return self._call("read_record", lambda engine=self.engine: engine.read_record(record))
+
+
 class _Enumerates(_Wrapper):
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         assert isinstance(self.engine, Enumerates)
@@ -216,6 +223,7 @@ _MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
     (IndexesVectors, _Vectors),
     (ReadsAhead, _ReadsAhead),
     (ReadsInBulk, _ReadsInBulk),
+    (ReadsRecords, _ReadsRecords),
     (Enumerates, _Enumerates),
     (Deletes, _Deletes),
     (Snapshots, _Snapshots),

@@ -1,7 +1,7 @@
 """Connections to one PostgreSQL server, each lent to one thread at a time.
 
-Nothing is kept in a session, so that a pooler between may give each transaction another one. A
-forked child leaves its parent's connections alone and makes its own.
+Nothing that a transaction relies on is kept in a session, so that a pooler between may give each
+one another. A forked child leaves its parent's connections alone and makes its own.
 """
 
 import logging
@@ -10,21 +10,21 @@ import select
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
+from mnemosyne.engine.postgres.connection import Connection
 from mnemosyne.engine.postgres.errors import connection_error, engine_error
 from mnemosyne.engine.postgres.url import PostgresUrl
 from mnemosyne.errors import BusyError, EngineError, MnemosyneError, ValidationError
 from mnemosyne.forks import renew_after_fork
 
-__all__ = ["Connection", "Connections"]
+__all__ = ["Connections"]
 
 T = TypeVar("T")
-Connection = psycopg.Connection[tuple[Any, ...]]
 MAX_CONNECTIONS = 8
 LEAST_PATIENCE = 10.0
 _DEFAULTS = {
@@ -83,7 +83,7 @@ class Connections:
             EngineError: the server is out of reach, or refused.
         """
         try:
-            return psycopg.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+            return Connection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
         except psycopg.Error as error:
             raise connection_error(self._shown, error) from error
 
@@ -148,6 +148,8 @@ class Connections:
             if self._pool is None:
                 self._pool = ConnectionPool(
                     self._conninfo,
+                    connection_class=Connection,
+                    configure=Connection.look_for_pooler,
                     kwargs={"autocommit": True, "prepare_threshold": None},
                     min_size=0,
                     max_size=MAX_CONNECTIONS,

@@ -14,7 +14,8 @@ from mnemosyne.engine.base import IndexEntry, RefUpdate
 from mnemosyne.engine.postgres import statements as sql
 from mnemosyne.engine.postgres import vectors
 from mnemosyne.engine.postgres.arrays import Bytes
-from mnemosyne.engine.postgres.connections import Connection, Connections
+from mnemosyne.engine.postgres.connection import TRUE, Connection
+from mnemosyne.engine.postgres.connections import Connections
 from mnemosyne.engine.postgres.errors import engine_error
 from mnemosyne.engine.postgres.schema import require_repository
 from mnemosyne.engine.postgres.url import PostgresUrl
@@ -23,7 +24,7 @@ from mnemosyne.engine.vectors import VectorIndex, VectorMatch, VectorMove, Vecto
 from mnemosyne.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne.forks import renew_after_fork
 from mnemosyne.model import ReflogEntry
-from mnemosyne.objects import Id
+from mnemosyne.objects import VECTOR_LINK, Id
 
 __all__ = ["PostgresEngine"]
 
@@ -88,11 +89,21 @@ class PostgresEngine:
 
     def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
         """See `Engine.read`."""
-        return dict(self._rows(sql.GET_OBJECTS, ids=Bytes(list(ids)))) if ids else {}
+        match list(ids):
+            case []:
+                return {}
+            case [block]:
+                return dict(self._often(sql.GET_OBJECT, id=block))
+            case blocks:
+                return dict(self._rows(sql.GET_OBJECTS, ids=Bytes(blocks)))
+
+    def read_record(self, record: Id) -> Mapping[Id, bytes]:
+        """See `ReadsRecords.read_record`: with one of its vectors."""
+        return dict(self._often(sql.GET_RECORD, id=record, link=VECTOR_LINK))
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
-        found = self._rows(sql.GET_REF, name=name.encode())
+        found = self._often(sql.GET_REF, name=name.encode())
         target, root = found[0] if found else (None, None)
         if root is None:
             self._vector_roots.pop(name, None)
@@ -310,7 +321,8 @@ class PostgresEngine:
                 with _undoing(held, _UNDO_INNER):
                     return _run(held, _SAVEPOINT, (query, values), _RELEASE)[1][0][0]
             with self._connections.lend() as connection:
-                return connection.execute(query, values, binary=True).fetchall()[0][0]
+                (answer,) = connection.ask(query, values)[0]
+                return None if answer is None else answer == TRUE
 
     def _moving(self, ref: str, move: VectorMove) -> Iterator[sql.Statement]:
         return vectors.moving(self._repository, ref, move)
@@ -331,6 +343,13 @@ class PostgresEngine:
             return connection.execute(query, values, binary=True).fetchall()
 
         return self._ask(question)
+
+    def _often(self, query: LiteralString, **values: Any) -> Rows:
+        """What a query for bytes finds that is made often, where it can be prepared."""
+        if self._held_here() is not None:
+            return self._rows(query, **values)
+        values["repository"] = self._repository
+        return self._connections.ask(lambda connection: connection.ask(query, values))
 
     def _column(self, query: LiteralString, **values: Any) -> list[Any]:
         return [row[0] for row in self._rows(query, **values)]

@@ -5,7 +5,7 @@ from functools import cache
 from importlib.resources import files
 from typing import LiteralString, cast
 
-from mnemosyne.engine.postgres.connections import Connection
+from mnemosyne.engine.postgres.connection import Connection
 from mnemosyne.engine.postgres.statements import LOCK_SPACE
 from mnemosyne.errors import EngineError, FormatVersionError, NotFoundError, ReadOnlyError
 

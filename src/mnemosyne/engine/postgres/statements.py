@@ -14,7 +14,9 @@ __all__ = [
     "COMMITS_OF_KEY",
     "COMMITS_OF_TRANSACTION",
     "COMPACT",
+    "GET_OBJECT",
     "GET_OBJECTS",
+    "GET_RECORD",
     "GET_REF",
     "GET_REFS",
     "GET_SETTINGS",
@@ -48,6 +50,22 @@ _WRITE: LiteralString = (
     "%(name)s, %(old)s, %(new)s, %(who)s, %(at)s, %(why)s, "
     "%(ids)s, %(blocks)s, %(commit)s, %(transaction)s, %(keys)s)"
 )
+GET_OBJECT: LiteralString = (
+    "SELECT id, data FROM mnemosyne.objects WHERE repository = %(repository)s AND id = %(id)s"
+)
+GET_RECORD: LiteralString = """
+WITH record AS MATERIALIZED (
+    SELECT id, data FROM mnemosyne.objects WHERE repository = %(repository)s AND id = %(id)s
+)
+SELECT id, data FROM record
+UNION ALL
+SELECT vector.id, vector.data FROM record JOIN mnemosyne.objects AS vector
+ON vector.repository = %(repository)s
+AND vector.id = substring(record.data FROM position(%(link)s IN record.data) + 5 FOR 36)
+"""
+"""Finds a record and the first vector that it links to. Where something else in it looks like a
+link, that is no object, and the vector is not found."""
+
 GET_OBJECTS: LiteralString = (
     "SELECT id, data FROM mnemosyne.objects "
     "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"

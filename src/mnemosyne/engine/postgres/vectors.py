@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, LiteralString
 import psycopg
 from psycopg import errors as pg
 
-from mnemosyne.engine.postgres.arrays import Bytes, Floats, Texts
-from mnemosyne.engine.postgres.connections import Connection
+from mnemosyne.engine.postgres.arrays import Bytes, Floats, Integers, Texts
+from mnemosyne.engine.postgres.connection import Connection
 from mnemosyne.engine.postgres.errors import engine_error
 from mnemosyne.engine.postgres.statements import LOCK_SPACE, Statement
 from mnemosyne.engine.vectors import VectorMove, VectorPart, VectorQuery, VectorRow
@@ -178,7 +178,7 @@ def _moved(ref: str, old: Id, new: Id, part: VectorPart) -> Mapping[str, Any]:
         "changed": Texts(list(part.keys)),
         **_columns("kept", kept),
         **_columns("row", rows),
-        "dimensions": dimensions,
+        "dimensions": Integers(dimensions),
         "directions": directions,
     }
 
