@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from mnemosyne import Commit, Repository
 
 BATCH = 1_000
-IN_A_ROW = 10
+IN_A_ROW = 100
 STORE = "records"
 _EVENTS = ("asked for invoices in euros", "prefers a call to a letter", "renews in March")
 

@@ -62,6 +62,10 @@ def edit(lookup: Lookup, root: Id, changes: Mapping[str, Id | None]) -> Edit:
         nothing changed.
     """
     top = EMPTY_NODE if root == EMPTY_ROOT else lookup(root)
+    if len(changes) == 1:
+        ((key, link),) = changes.items()
+        if link is not None and (edited := _put_in_place(lookup, top, key, link)):
+            return edited
     made = Edit(root, {}, {})
     pending: dict[str, Entry | None] = {
         key: None if link is None else (link, 1) for key, link in changes.items()
@@ -75,6 +79,48 @@ def edit(lookup: Lookup, root: Id, changes: Mapping[str, Id | None]) -> Edit:
         if level >= top.level and len(links) <= 1:
             return _rooted(lookup, links, made)
         level += 1
+
+
+def _put_in_place(lookup: Lookup, top: Node, key: str, link: Id) -> Edit | None:
+    """The edit that puts one record, if that moves no cut: it makes the nodes of one path."""
+    path: list[tuple[Node, int]] = []
+    node, last, before = top, True, None
+    while True:
+        at = bisect_left(node.keys, key)
+        if at == len(node.keys):
+            return None
+        if not node.level:
+            break
+        path.append((node, at))
+        last = last and at == len(node.keys) - 1
+        before = node.keys[at - 1] if at else before
+        node = lookup(node.links[at])
+    keys, links, added = node.keys, list(node.links), 0
+    if keys[at] == key:
+        if links[at] == link:
+            return None
+        links[at] = link
+    elif last or len(keys) == LONGEST or not _keeps_cuts(0, before, keys, at, key):
+        return None
+    else:
+        keys, added = [*keys[:at], key, *keys[at:]], 1
+        links.insert(at, link)
+    made = Edit(EMPTY_ROOT, {}, {})
+    child = _make(made, Node(0, keys, links, [1] * len(keys)))
+    for node, at in reversed(path):
+        links, counts = list(node.links), list(node.counts)
+        links[at] = child
+        counts[at] += added
+        child = _make(made, Node(node.level, node.keys, links, counts))
+    return Edit(child, made.blocks, made.nodes)
+
+
+def _make(made: Edit, node: Node) -> Id:
+    data = encode_node(node)
+    block = object_id(data)
+    made.blocks[block] = data
+    made.nodes[block] = node
+    return block
 
 
 def _rooted(lookup: Lookup, links: list[Id], made: Edit) -> Edit:
@@ -107,6 +153,24 @@ def cut(level: int, keys: Sequence[str], start: int) -> int:
     window = keys[start + SHORTEST - 1 : start + LONGEST]
     priorities = _priorities(level, window)
     return start + SHORTEST + priorities.index(min(priorities))
+
+
+def _keeps_cuts(level: int, before: str | None, keys: Sequence[str], at: int, new: str) -> bool:
+    """Whether a node into which a key comes still ends where it did, and the one before it.
+
+    The key that ends a node is still the lowest in sight if it is lower than the one that has come
+    into sight: the new key, or that which it has pushed beyond the shortest node.
+
+    Args:
+        level: that of the node.
+        before: the last key of the node before it, if there is one.
+        keys: the keys of the node, which is not the last of its level nor as long as may be.
+        at: before which of them the key comes.
+        new: the key.
+    """
+    seen = new if at >= SHORTEST - 1 else keys[SHORTEST - 2]
+    entering, arriving, end = _priorities(level, (seen, new, keys[-1]))
+    return entering > end and (before is None or arriving >= _priorities(level, (before,))[0])
 
 
 def _priorities(level: int, keys: Sequence[str]) -> list[bytes]:
@@ -252,20 +316,11 @@ class _Level:
             done = end
 
     def _keeps_cuts(self, piece: _Piece) -> bool:
-        """Whether a node that one key came into still ends where it did, and the one before it.
-
-        The key that ends a node is still the lowest in sight if it is lower than the one that has
-        come into sight: the new key, or that which it has pushed beyond the shortest node.
-        """
-        at, longer = piece.moved, len(piece.keys) > len(self._cursor.node.keys)
-        if at is None or not longer or len(piece.keys) > LONGEST or self._cursor.last:
+        """Whether the piece, of the cursor's node, has one more key and no cut moves for that."""
+        keys, at, cursor = self._cursor.node.keys, piece.moved, self._cursor
+        if at is None or cursor.last or not len(keys) < len(piece.keys) <= LONGEST:
             return False
-        new, before = piece.keys[at], self._cursor.key_before
-        seen = new if at >= SHORTEST else piece.keys[SHORTEST - 1]
-        entering, arrived, end = _priorities(self._level, (seen, new, piece.last))
-        return entering > end and (
-            before is None or arrived >= _priorities(self._level, (before,))[0]
-        )
+        return _keeps_cuts(self._level, cursor.key_before, keys, at, piece.keys[at])
 
     def _recut(self, last: str, moved: int) -> None:
         """Cut from an old node on until a cut falls on an old one with no moved key in sight.
@@ -340,8 +395,4 @@ class _Level:
 
     def _emit(self, keys: Sequence[str], links: Sequence[Id], counts: Sequence[int]) -> None:
         node = Node(self._level, keys, links, counts)
-        data = encode_node(node)
-        block = object_id(data)
-        self._made.blocks[block] = data
-        self._made.nodes[block] = node
-        self._above[keys[-1]] = (block, node.count)
+        self._above[keys[-1]] = (_make(self._made, node), node.count)
