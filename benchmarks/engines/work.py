@@ -65,7 +65,8 @@ def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, l
                 made: list[Commit] = []
                 for row in range(first, first + length):
                     place = size + row if kind == "new" else row * 7 % size
-                    spent = timed(_put, repository, place, next(vectors), made)
+                    record = key(place), content(-place), next(vectors)
+                    spent = timed(_put, repository, record, made)
                     taken.add(f"commit_{kind}", spent)
                 written = [made_by(reader, commit) for commit in made]
                 taken.add(f"commit_{kind}_bytes", *map(len, written))
@@ -79,8 +80,9 @@ def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, l
     return samples.values
 
 
-def _put(repository: Repository, row: int, vector: Any, made: list[Commit]) -> None:
-    made.append(repository.put(key(row), content(-row), embedding=vector))
+def _put(repository: Repository, record: tuple[str, Any, Any], made: list[Commit]) -> None:
+    name, value, vector = record
+    made.append(repository.put(name, value, embedding=vector))
 
 
 def reads(site: Site, dataset: Path, repeats: int) -> dict[str, list[float]]:
