@@ -6,6 +6,7 @@ Objects are DAG-CBOR blocks, vectors raw blocks, each named by the CIDv1 (sha2-2
 
 import hashlib
 import os
+import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ __all__ = [
     "text_id",
     "vector_floats",
     "vector_id",
+    "vector_links",
     "vector_of_floats",
 ]
 
@@ -57,6 +59,7 @@ _RAW = b"\x01\x55\x12\x20"
 VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + _RAW
 """How a link to a vector begins in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
 
+_LINKS = re.compile(re.escape(VECTOR_LINK) + b"(.{32})", re.DOTALL)
 SALT_BYTES = 16
 
 
@@ -73,6 +76,11 @@ def vector_id(data: bytes) -> Id:
 def is_vector(block: Id) -> bool:
     """Whether the id is that of a raw block, which holds a vector."""
     return block[:4] == _RAW
+
+
+def vector_links(data: bytes) -> list[Id]:
+    """The ids of the vectors that a block links to, and of what only looks like such a link."""
+    return [_RAW + digest for digest in _LINKS.findall(data)]
 
 
 def check_id(block: Id, data: bytes) -> None:

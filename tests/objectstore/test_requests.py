@@ -133,6 +133,24 @@ def test_a_large_pack_is_read_in_parts_that_are_few(repo, url, requests):
         assert took(requests)["get_range"] <= 30
 
 
+def test_a_record_that_is_replaced_comes_with_its_vectors(repo, url, requests):
+    vectors = [[number, *range(1, 400)] for number in range(300)]
+    with repo.transaction() as tx:
+        for number, vector in enumerate(vectors):
+            tx.put(f"many/{number:03}", number, embedding=vector, vectors={"b": vector})
+    with mnemosyne.open(url, author="other") as other:
+        assert len(list(other.at())) == 301
+        for number in (0, 150, 299):
+            took(requests)
+            other.put(f"many/{number:03}", -1, embedding=vectors[number], vectors={"b": [number]})
+            cost = took(requests)
+            assert cost.pop("get_unless", 0) <= 1
+            assert cost == {"get_range": 1, "put": 1, "put_if": 1}
+        (changed,) = other.diff("main~1", "main")
+        assert changed.before.vectors.ids[""] == changed.after.vectors.ids[""]
+        assert changed.before.vectors.ids["b"] != changed.after.vectors.ids["b"]
+
+
 def test_what_is_inside_a_transaction_is_put_at_once(repo, requests):
     engine = repo.blocks.engine
     with engine.exclusive():

@@ -16,8 +16,8 @@ from mnemosyne.engine.objectstore.head import Head, new_token
 from mnemosyne.engine.objectstore.history import History
 from mnemosyne.engine.objectstore.logs import Follower, Log, Row, Segments
 from mnemosyne.engine.objectstore.manifest import Manifest, index_row
-from mnemosyne.engine.objectstore.places import Places
-from mnemosyne.engine.objectstore.reading import PackReader
+from mnemosyne.engine.objectstore.places import Place, Places
+from mnemosyne.engine.objectstore.reading import WHOLE_BYTES, PackReader
 from mnemosyne.engine.objectstore.url import ObjectStoreUrl
 from mnemosyne.engine.shared import reflog_entry
 from mnemosyne.errors import (
@@ -108,6 +108,12 @@ class ObjectStoreEngine:
         pending = {block: draft.pending[block] for block in ids if block in draft.pending}
         others = [block for block in ids if block not in pending and block not in draft.deleted]
         return {**self._read(others, draft.base, fresh=True), **pending}
+
+    def read_record(self, record: Id) -> Mapping[Id, bytes]:
+        """See `ReadsRecords.read_record`: with vectors that were written just before it."""
+        if self._draft() is not None:
+            return self.read([record])
+        return self._head.steadily(lambda now: self._read_record(record, now), self._head.known())
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
@@ -387,6 +393,20 @@ class ObjectStoreEngine:
             if newest.packs != manifest.packs:
                 found.update(self._head.steadily(lambda now: self._read_by(missing, now), newest))
         return found
+
+    def _read_record(self, record: Id, now: Manifest) -> Mapping[Id, bytes]:
+        def find(ids: Collection[Id]) -> Mapping[Id, Place]:
+            with self._places.at(now.packs) as places:
+                return places.find(ids)
+
+        place = find([record]).get(record)
+        if place is None or self._cache.get([record]):
+            return self._read_by([record], now)
+        with self._places.at(now.packs) as places:
+            name, size = places.packs[place.pack]
+        if size <= WHOLE_BYTES:
+            return self._read_by([record], now)
+        return self._reader.read_record(record, place, name, find)
 
     def _read_by(self, ids: Collection[Id], now: Manifest) -> dict[Id, bytes]:
         with self._places.at(now.packs) as places:

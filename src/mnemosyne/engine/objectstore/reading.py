@@ -9,12 +9,13 @@ from mnemosyne.engine.cache import BlockCache
 from mnemosyne.engine.objectstore import packs
 from mnemosyne.engine.objectstore.bucket import Bucket
 from mnemosyne.engine.objectstore.places import Place
-from mnemosyne.objects import Id
+from mnemosyne.objects import Id, vector_links
 
-__all__ = ["PackReader"]
+__all__ = ["WHOLE_BYTES", "PackReader"]
 
 WHOLE_BYTES = 262_144
 GAP_BYTES = 262_144
+BEFORE_BYTES = 32_768
 SPAN_BYTES = 8_000_000
 PARALLEL = 16
 _Part: TypeAlias = dict[Id, Place]
@@ -66,6 +67,32 @@ class PackReader:
             found.update((block, blocks[block]) for block in places.keys() & blocks.keys())
         return found
 
+    def read_record(
+        self, record: Id, place: Place, name: str, find: Callable[[list[Id]], Mapping[Id, Place]]
+    ) -> dict[Id, bytes]:
+        """A record and those of its vectors that were written just before it, as commits do.
+
+        Raises as `read` does.
+
+        Args:
+            record: the record.
+            place: where it is.
+            name: the name of the pack.
+            find: gives the places of objects.
+        """
+        first = max(0, place.start - BEFORE_BYTES)
+        size = place.start + place.size - first
+        data = self._bucket.get_range(f"{packs.FOLDER}/{name}", first, size)
+        vectors = find(vector_links(data[place.start - first :]))
+        near = {
+            block: at
+            for block, at in vectors.items()
+            if at.pack == place.pack and first <= at.start < place.start
+        }
+        found = _sliced(data, first, {**near, record: place})
+        self._cache.put(found)
+        return found
+
     def _whole(self, path: str, part: _Part) -> Mapping[Id, bytes]:
         """All objects of a pack, among them those that are wanted."""
         found = packs.contents(self._bucket.get(path), f"{self._url}: {path}")
@@ -78,10 +105,21 @@ class PackReader:
         first = min(place.start for place in part.values())
         end = max(place.start + place.size for place in part.values())
         data = self._bucket.get_range(path, first, end - first) if first < end else b""
-        return {
-            block: data[place.start - first : place.start - first + place.size]
-            for block, place in part.items()
-        }
+        return _sliced(data, first, part)
+
+
+def _sliced(data: bytes, first: int, part: _Part) -> dict[Id, bytes]:
+    """The objects in a piece of a pack.
+
+    Args:
+        data: the piece.
+        first: where in the pack it begins.
+        part: the objects, all inside.
+    """
+    return {
+        block: data[place.start - first : place.start - first + place.size]
+        for block, place in part.items()
+    }
 
 
 def _spans(part: _Part) -> Iterator[_Part]:
