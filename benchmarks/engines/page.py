@@ -17,7 +17,11 @@ NOTHING = "–"
 PLOT = "engines.svg"
 CAPTION = "Median time of a durable commit of one record, and of plain writes of the same bytes."
 GOAL = at_most("≤ 2 × INSERT, COMMIT", 2.0)
-COMMITS = {"new": "new record", "replaced": "replaced record"}
+COMMITS = {
+    "new": "new record",
+    "again": "in place of one just written",
+    "replaced": "in place of one not seen",
+}
 BASELINES = {
     "raw_write": {
         "sqlite": "INSERT",
@@ -39,10 +43,11 @@ that a round trip costs next to nothing and a flush to disk {fsync}. Every sampl
 _COMMITS = """\
 ### Commits of one record
 
-Ten commits in a row are followed by plain writes of exactly the bytes of the blocks that each of \
-them made (about {kilobytes:.0f} KB: record, vector, new nodes of the tree, commit), \
+A hundred commits in a row are followed by plain writes of exactly the bytes of the blocks that \
+each of them made (about {kilobytes:.0f} KB: record, vector, new nodes of the tree, commit), \
 as one value under a new key, on the same disk or server, by a client of its own; and so on. The \
-process that commits has read the nodes of the tree before:
+process that commits has read the nodes of the tree before. To replace a record is to compare it \
+with the new one first; one that the process has neither read nor written lately has to be read:
 
 * **INSERT**: one row in one statement that commits by itself: on SQLite with `apsw`, in WAL mode \
 with `synchronous=FULL`; on PostgreSQL with `psycopg` in autocommit mode, one round trip, into a \

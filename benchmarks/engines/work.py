@@ -38,8 +38,9 @@ def load(site: Site, dataset: Path) -> dict[str, list[float]]:
 
 
 def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, list[float]]:
-    """Durable commits of one record, a few in a row, each time followed by as many plain writes of
-    just the bytes of the blocks that they made. The nodes of the tree were read before.
+    """Durable commits of one record, many in a row, each time followed by as many plain writes of
+    just the bytes of the blocks that they made. The nodes of the tree were read before, and the
+    records that are replaced were not, but for those that were just written.
 
     Args:
         site: the engine.
@@ -51,7 +52,7 @@ def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, l
 
     size, length = data.read(dataset).size, min(IN_A_ROW, repeats)
     parts = 1 + repeats // length
-    vectors = iter(data.random_vectors(data.SEED + 100 + number, 2 * parts * length))
+    vectors = iter(data.random_vectors(data.SEED + 100 + number, 3 * parts * length))
     samples, raw = Samples(), site.raw()
     with (
         mnemosyne.open(site.url(STORE)) as repository,
@@ -61,11 +62,12 @@ def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, l
         for part in range(parts):
             first = (number * parts + part) * length
             taken = Samples()
-            for kind in ("new", "replaced"):
+            for kind in ("new", "again", "replaced"):
                 made: list[Commit] = []
                 for row in range(first, first + length):
-                    place = size + row if kind == "new" else row * 7 % size
-                    record = key(place), content(-place), next(vectors)
+                    place = row * 7 % size if kind == "replaced" else size + row
+                    text = content(place if kind == "again" else -place)
+                    record = key(place), text, next(vectors)
                     spent = timed(_put, repository, record, made)
                     taken.add(f"commit_{kind}", spent)
                 written = [made_by(reader, commit) for commit in made]
