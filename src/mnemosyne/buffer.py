@@ -58,6 +58,7 @@ class Buffer:
         self.read_prefixes: set[str] = set()
         self._blocks = blocks
         self._root = root
+        self._present: dict[str, Id | None] = {}
         self._transaction = transaction
 
     def put_back(self, key: str, record: Id | None) -> None:
@@ -66,11 +67,10 @@ class Buffer:
 
     def changes(self, root: Id) -> dict[str, Id | None]:
         """The writes that make a difference to a tree."""
-        node = self._blocks.node
         return {
             key: pending.record
             for key, pending in self.pending.items()
-            if tree.get(node, root, key) != pending.record
+            if self._at(root, key) != pending.record
         }
 
     def objects(self, keys: Collection[str], *, put_back: bool) -> dict[Id, bytes]:
@@ -152,7 +152,7 @@ class Buffer:
     def lookup(self, key: str) -> Id | None:
         """The record under a key, writes included."""
         pending = self.pending.get(key)
-        return pending.record if pending else tree.get(self._blocks.node, self._root, key)
+        return pending.record if pending else self._at(self._root, key)
 
     def entries(self, prefix: str) -> list[tuple[str, Id]]:
         """The keys that start with a prefix and their records, writes included, in order."""
@@ -182,6 +182,14 @@ class Buffer:
         if key not in self.pending:
             self._blocks.read_ahead(block)
         return self.record(key, block)
+
+    def _at(self, root: Id, key: str) -> Id | None:
+        """The record under a key of a tree; what was found in the first tree is remembered."""
+        if root != self._root:
+            return tree.get(self._blocks.node, root, key)
+        if key not in self._present:
+            self._present[key] = tree.get(self._blocks.node, root, key)
+        return self._present[key]
 
     def _past(self, pending: Iterable[Pending]) -> dict[Id, bytes]:
         """The records that come from the past, and their vectors: to write again, since what no

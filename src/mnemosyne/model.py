@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "JSON",
+    "UNKNOWN",
     "ActionPlan",
     "Blame",
     "Change",
@@ -65,12 +66,17 @@ class Provenance:
     def known(self) -> dict[str, Any]:
         """The fields that are known, by name."""
         known: dict[str, Any] = {}
+        if self is UNKNOWN:
+            return known
         for name in _PROVENANCE_FIELDS:
             value = getattr(self, name)
             if value is not None and value != ():
                 known[name] = value
         return known
 
+
+UNKNOWN = Provenance()
+"""Where a record came from of which nothing is known."""
 
 _PROVENANCE_FIELDS = tuple(each.name for each in fields(Provenance))
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast
 import libipld
 
 from mnemosyne.errors import CorruptObjectError, ValidationError
-from mnemosyne.model import JSON, Commit, Provenance
+from mnemosyne.model import JSON, UNKNOWN, Commit, Provenance
 
 if TYPE_CHECKING:
     from mnemosyne.model import Vector
@@ -139,7 +139,7 @@ class StoredRecord:
     transaction: str
     vectors: Mapping[str, Id] = field(default_factory=dict[str, Id])
     embedder: str | None = None
-    provenance: Provenance = Provenance()  # noqa: RUF009
+    provenance: Provenance = UNKNOWN
     event_time: int | None = None
     moved_from: str | None = None
 
@@ -191,12 +191,9 @@ def decode_record(block: Id, data: bytes) -> StoredRecord:
         raise _malformed(block, "record", error) from error
 
 
-_UNKNOWN = Provenance()
-
-
 def _provenance(known: dict[str, Any] | None) -> Provenance:
     if not known:
-        return _UNKNOWN
+        return UNKNOWN
     if sources := known.get("derived_from"):
         known["derived_from"] = tuple((each["key"], each["commit"]) for each in sources)
     return Provenance(**known)

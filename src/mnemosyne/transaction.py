@@ -29,7 +29,7 @@ from mnemosyne.errors import (
 )
 from mnemosyne.graph import is_ancestor
 from mnemosyne.merge import Draft, Held
-from mnemosyne.model import JSON, Commit, Provenance, Record, Vectors
+from mnemosyne.model import JSON, UNKNOWN, Commit, Provenance, Record, Vectors
 from mnemosyne.objects import (
     Id,
     encode_commit,
@@ -60,7 +60,6 @@ VectorLike: TypeAlias = "Sequence[float] | Vector | str"
 Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
 """Turns texts into vectors, one each."""
 
-_UNKNOWN = Provenance()
 OPTIMISTIC_ATTEMPTS = 3
 MAX_ATTEMPTS = 100
 
@@ -193,7 +192,7 @@ class Transaction:
                 check_content(content, f"content of {key!r}"),
                 Vectors(floats, vector_of_floats),
                 None if embedder is None else check_text(embedder, "embedder"),
-                _UNKNOWN if provenance is None else check_provenance(provenance),
+                UNKNOWN if provenance is None else check_provenance(provenance),
                 None if event_time is None else check_moment(event_time, "event_time"),
                 self.id,
             )
