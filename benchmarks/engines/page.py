@@ -30,15 +30,16 @@ BASELINES = {
     },
     "raw_insert_commit": {"postgresql": "INSERT, COMMIT"},
 }
+BASELINES_OF_READERS = {"raw_select_insert_commit": {"postgresql": "SELECT; INSERT, COMMIT"}}
 
 _INTRODUCTION = """\
 ## The engines
 
 The same repository on SQLite, PostgreSQL and an object store, with vectors of {dimensions:,} \
 dimensions, at {records:,} records; a figure is p50, then p99. Measured on {date} in {minutes:.0f} \
-minutes: {processor}, {cores} cores, {system}; {versions}. The servers ran on the same machine, so \
-that a round trip costs next to nothing and a flush to disk {fsync}. Every sample is in \
-[engines.json](benchmarks/engines.json)."""
+minutes: {processor}, {cores} cores, {system}; {versions}. Each server ran on the same machine, \
+and none beside it, so that a round trip costs next to nothing and a flush to disk {fsync}. Every \
+sample is in [engines.json](benchmarks/engines.json)."""
 
 _COMMITS = """\
 ### Commits of one record
@@ -54,6 +55,8 @@ with `synchronous=FULL`; on PostgreSQL with `psycopg` in autocommit mode, one ro
 column that is not compressed.
 * **INSERT, COMMIT**: the same row with `psycopg` as it is by default, which sends `BEGIN`, the \
 statement and `COMMIT`, three round trips.
+* **SELECT; INSERT, COMMIT**: the same after a question for half as many bytes, about those of a \
+record and its vector.
 * **Conditional PUT**: one object with `obstore`, on condition that there is none of that name."""
 
 _READS = """\
@@ -116,7 +119,8 @@ def _commits(results: Results) -> str:
     for engine in ENGINES:
         for kind, title in COMMITS.items():
             ours = results.samples(f"commit_{kind}", engine, size)
-            for measure, names in BASELINES.items():
+            readers = BASELINES_OF_READERS if kind == "replaced" else {}
+            for measure, names in {**BASELINES, **readers}.items():
                 plain = results.samples(f"{measure}_{kind}", engine, size)
                 if ours and plain:
                     ratio = median(ours) / median(plain)

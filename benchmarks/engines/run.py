@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from benchmarks import data, isolation
 from benchmarks.backends import versions
 from benchmarks.engines import begin, transfers, work
-from benchmarks.engines.sites import OBJECTS, POSTGRES, SQLITE, Site, start
-from benchmarks.measure import rotated
+from benchmarks.engines.sites import ENGINES, OBJECTS, POSTGRES, SQLITE, Site, admit, start
 from benchmarks.run import Case, Run
 
 if TYPE_CHECKING:
@@ -78,33 +77,34 @@ class EngineRun(Run):
     def execute(self) -> dict[str, Any]:
         """Run everything and return the results as JSON data."""
         started = datetime.now(UTC)
+        admit()
+        isolation.prepare_environment(self.directory / "home", preload=())
+        isolation.call(data.prepare, self._dataset, self.scale.records, "normal")
+        for engine in ENGINES:
+            with ExitStack() as stack:
+                sites, missing = start(stack, self.directory, [engine])
+                self.missing.update(missing)
+                for site in sites:
+                    self._alone(site)
         with ExitStack() as stack:
-            isolation.prepare_environment(self.directory / "home", preload=())
-            sites, self.missing = start(stack, self.directory)
-            isolation.call(data.prepare, self._dataset, self.scale.records, "normal")
-            self._singly(sites)
+            sites, _ = start(stack, self.directory, ENGINES)
             self._transfers({site.engine: site for site in sites})
         return {**self._results(started), "versions": versions(_DISTRIBUTIONS)}
 
-    def _singly(self, sites: list[Site]) -> None:
-        """Each engine on its own; they take turns, so that drift of the machine falls on all."""
+    def _alone(self, site: Site) -> None:
+        """One engine, while no other server runs."""
         scale = self.scale
-        for site in sites:
-            self._at(site, work.load, self._dataset)
+        url, case = site.url(work.STORE), Case(site.engine, scale.records)
+        queries = data.read(self._dataset).queries.tolist()
+        self._at(site, work.load, self._dataset)
         for number in range(scale.rounds):
-            turns = rotated(sites, number)
-            for site in turns:
-                site.settle()
-                self._probe_disk()
-                self._at(site, work.commits, self._dataset, number, scale.repeats)
-            for site in turns:
-                self._at(site, work.reads, self._dataset, scale.repeats)
-            queries = data.read(self._dataset).queries.tolist()
+            site.settle()
+            self._probe_disk()
+            self._at(site, work.commits, self._dataset, number, scale.repeats)
+            self._at(site, work.reads, self._dataset, scale.repeats)
             for turn in range(scale.firsts):
-                for site in turns:
-                    url, case = site.url(work.STORE), Case(site.engine, scale.records)
-                    self._job(case, begin.first_read, url, work.key(turn))
-                    self._job(case, begin.first_search, url, queries[turn % len(queries)])
+                self._job(case, begin.first_read, url, work.key(turn))
+                self._job(case, begin.first_search, url, queries[turn % len(queries)])
 
     def _transfers(self, sites: dict[str, Site]) -> None:
         """Copy there and back: what was copied to a server is the source of the way back."""

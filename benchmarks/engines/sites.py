@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from benchmarks.engines.raw import Raw, RawObjects, RawPostgres, RawSqlite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from contextlib import ExitStack
     from pathlib import Path
 
@@ -78,37 +78,53 @@ class Site:
         return f"http://{_LOOPBACK}:{self.port}"
 
 
-def start(stack: ExitStack, directory: Path) -> tuple[list[Site], dict[str, str]]:
-    """Start the servers, which end with the stack; the sites, and why others are missing.
+def admit() -> None:
+    """Put what clients of all servers need to get in where processes that begin later find it."""
+    with suppress(ImportError):
+        from tests.postgres.server import PASSWORD
 
-    What clients need to get in is put into the environment, where processes that are started
-    later find it.
-    """
-    (directory / SQLITE).mkdir()
-    found, missing = [Site(SQLITE, str(directory / SQLITE))], {}
-    for engine, starting in ((POSTGRES, _start_postgres), (OBJECTS, _start_objects)):
+        os.environ["PGPASSWORD"] = PASSWORD
+    with suppress(ImportError):
+        from tests.objectstore.server import ENVIRONMENT
+
+        os.environ.update(ENVIRONMENT)
+
+
+def start(
+    stack: ExitStack, directory: Path, engines: Collection[str]
+) -> tuple[list[Site], dict[str, str]]:
+    """Start servers, which end with the stack; gives the sites, and why any are missing."""
+    found: list[Site] = []
+    missing: dict[str, str] = {}
+    for engine in engines:
         try:
-            found.append(starting(stack))
+            found.append(_STARTS[engine](stack, directory))
         except ImportError as error:
             missing[engine] = f"{type(error).__name__}: {error}"
     return found, missing
 
 
-def _start_postgres(stack: ExitStack) -> Site:
-    from tests.postgres.server import PASSWORD, Server
+def _start_sqlite(stack: ExitStack, directory: Path) -> Site:
+    (directory / SQLITE).mkdir(exist_ok=True)
+    return Site(SQLITE, str(directory / SQLITE))
+
+
+def _start_postgres(stack: ExitStack, directory: Path) -> Site:
+    from tests.postgres.server import Server
 
     server = Server(shared_buffers="128MB", autovacuum="on")
     server.start()
     stack.callback(server.remove)
     server.execute("postgres", f"CREATE DATABASE {_DATABASE}")
-    os.environ["PGPASSWORD"] = PASSWORD
     return Site(POSTGRES, "postgres", server.port)
 
 
-def _start_objects(stack: ExitStack) -> Site:
-    from tests.objectstore.server import BUCKET, ENVIRONMENT, SeaweedFS
+def _start_objects(stack: ExitStack, directory: Path) -> Site:
+    from tests.objectstore.server import BUCKET, SeaweedFS
 
     store = SeaweedFS()
     stack.callback(store.remove)
-    os.environ.update(ENVIRONMENT)
     return Site(OBJECTS, BUCKET, store.port)
+
+
+_STARTS = {SQLITE: _start_sqlite, POSTGRES: _start_postgres, OBJECTS: _start_objects}
