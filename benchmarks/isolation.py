@@ -45,7 +45,7 @@ def prepare_environment(home: Path, preload: Sequence[str] = ("crewai.memory.typ
     package = importlib.util.find_spec("mnemosyne")
     if package is not None and package.submodule_search_locations:  # as installed packages are
         compileall.compile_dir(package.submodule_search_locations[0], quiet=1)
-    CONTEXT.set_forkserver_preload(list(preload))
+    CONTEXT.set_forkserver_preload([*preload, "benchmarks.settled"])
 
 
 def call(function: Callable[..., Any], *arguments: Any) -> Any:

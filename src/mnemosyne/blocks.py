@@ -200,10 +200,10 @@ class Blocks:
 
         return lookup
 
-    def read_ahead(self, record: Id) -> None:
+    def fetch_record(self, record: Id) -> None:
         """Have a record and its vectors at hand, where the engine gives them together.
 
-        Raises as `read` does, but for a record that is not there.
+        Raises as `read` does, but not for a record that is not there.
         """
         if self._records is not None and self._values.get(record) is None:
             found = self._records.read_record(record)

@@ -180,7 +180,7 @@ class Buffer:
     def _to_replace(self, key: str, block: Id) -> Record:
         """A record whose vectors will be compared with others."""
         if key not in self.pending:
-            self._blocks.read_ahead(block)
+            self._blocks.fetch_record(block)
         return self.record(key, block)
 
     def _at(self, root: Id, key: str) -> Id | None:

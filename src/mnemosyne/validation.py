@@ -211,6 +211,9 @@ def _copied_mapping(pairs: Mapping[object, object], depth: int) -> JSON:
     _check_depth(depth)
     copied: dict[str, JSON] = {}
     for name, item in pairs.items():
+        if type(name) is str and type(item) is str and name.isascii() and item.isascii():
+            copied[name] = item
+            continue
         if not isinstance(name, str):
             raise _MisfitError(f"has the key {name!r}; keys of JSON objects are strings")
         try:

@@ -4,7 +4,7 @@ import pytest
 
 import mnemosyne
 from mnemosyne.cli.app import SECTIONS
-from mnemosyne.cli.git_words import GIT_WORDS
+from mnemosyne.cli.other_words import GIT_WORDS, OTHER_WORDS
 from mnemosyne.revision import short_id
 
 VERBS = {verb for verbs in SECTIONS.values() for verb in verbs}
@@ -134,14 +134,17 @@ class TestReflog:
         mnem("reflog", "bad~name", code=5)
 
 
-class TestGitWords:
-    @pytest.mark.parametrize("word", sorted(GIT_WORDS.keys() - VERBS))
+WORDS = {**GIT_WORDS, **OTHER_WORDS}
+
+
+class TestWordsFromElsewhere:
+    @pytest.mark.parametrize("word", sorted(WORDS.keys() - VERBS))
     def test_each_is_answered_in_one_line(self, mnem, here, word):
         ran = mnem(word, "--whatever", code=2)
 
         assert ran.stdout == ""
         assert len(ran.stderr.splitlines()) == 1
-        assert GIT_WORDS[word] in ran.stderr
+        assert WORDS[word] in ran.stderr
 
     def test_json(self, mnem, here):
         assert mnem("commit", "-m", "x", "--json", code=2).error["kind"] == "usage"
@@ -150,11 +153,11 @@ class TestGitWords:
         listed = {line.split()[0] for line in mnem("--help").lines if line.startswith("  ")}
 
         assert listed >= VERBS
-        assert not listed & (GIT_WORDS.keys() - VERBS)
+        assert not listed & (WORDS.keys() - VERBS)
 
-    @pytest.mark.parametrize("word", sorted(GIT_WORDS))
+    @pytest.mark.parametrize("word", sorted(WORDS))
     def test_what_they_are_sent_to_exists(self, word):
-        parts = GIT_WORDS[word].split("`")[1::2]
+        parts = WORDS[word].split("`")[1::2]
         named = {part.split()[1] for part in parts if part.startswith("mnem ")}
 
         assert named <= VERBS

@@ -10,7 +10,7 @@ import click
 
 from mnemosyne.cli.cautions import plain_warnings
 from mnemosyne.cli.failures import EXIT_CODES, INTERRUPTED, exit_code, show_failure
-from mnemosyne.cli.git_words import GIT_WORDS, GitWordError
+from mnemosyne.cli.other_words import GIT_WORDS, OTHER_WORDS, OtherWordError
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import shared_options
 from mnemosyne.errors import MnemosyneError
@@ -49,9 +49,10 @@ class Mnem(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that arguments begin with; a word of git's is answered."""
-        if args[0] in GIT_WORDS and self.get_command(ctx, args[0]) is None:
-            raise GitWordError(args[0])
+        """The verb that arguments begin with; a word from elsewhere is answered."""
+        known = args[0] in GIT_WORDS or args[0] in OTHER_WORDS
+        if known and self.get_command(ctx, args[0]) is None:
+            raise OtherWordError(args[0])
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -29,9 +29,10 @@ pytest.register_assert_rewrite(
 from mnemosyne.testing._engine_capabilities import CapabilityContract  # noqa: E402
 from mnemosyne.testing._engine_core import CoreContract  # noqa: E402
 from mnemosyne.testing._engine_hooks import in_threads  # noqa: E402
+from mnemosyne.testing._engine_vectors import VectorContract  # noqa: E402
 
 __all__ = ["EngineContract", "in_threads"]
 
 
-class EngineContract(CoreContract, CapabilityContract):
+class EngineContract(CoreContract, CapabilityContract, VectorContract):
     """What every engine promises. `engine` is a fixture that gives a new, empty store."""

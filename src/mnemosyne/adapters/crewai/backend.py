@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sized
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from os import PathLike, fspath
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Self
@@ -465,7 +466,10 @@ class MnemosyneStorageBackend:
         latest = {record.id: record for record in records}
         dimension = common_dimension(latest.values())
         origin = current_origin()
-        known = Provenance(agent=origin.agent, task=origin.task, run=origin.run_id)
+
+        @cache
+        def provenance(source: str | None) -> Provenance:
+            return Provenance(source, origin.agent, origin.task, run=origin.run_id)
 
         def write(transaction: Transaction) -> None:
             base = self._base(transaction)
@@ -480,7 +484,7 @@ class MnemosyneStorageBackend:
                     key,
                     content_of(record),
                     embedding=embedding_of(record),
-                    provenance=replace(known, source=record.source) if record.source else known,
+                    provenance=provenance(record.source or None),
                 )
             transaction.message = message
 

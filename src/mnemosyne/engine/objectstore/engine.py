@@ -400,11 +400,11 @@ class ObjectStoreEngine:
                 return places.find(ids)
 
         place = find([record]).get(record)
-        if place is None or self._cache.get([record]):
-            return self._read_by([record], now)
+        if place is None:
+            return {}
         with self._places.at(now.packs) as places:
             name, size = places.packs[place.pack]
-        if size <= WHOLE_BYTES:
+        if size <= WHOLE_BYTES or self._cache.get([record]):
             return self._read_by([record], now)
         return self._reader.read_record(record, place, name, find)
 

@@ -31,7 +31,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
 
     Attributes:
         has_session: whether all that is sent comes to one session of the server, which nobody else
-            uses: whether statements can be prepared in it.
+            uses, so that statements can be prepared in it.
     """
 
     has_session = False
