@@ -56,7 +56,7 @@ class EngineScale:
     fsyncs: int
 
 
-FULL = EngineScale(10_000, 3, 100, 3, 10_000, 1_000, 3, 10, 5, 100)
+FULL = EngineScale(10_000, 6, 100, 3, 10_000, 1_000, 3, 10, 5, 100)
 QUICK = EngineScale(400, 1, 5, 1, 200, 40, 1, 4, 1, 20)
 
 
