@@ -223,7 +223,7 @@ def test_the_engines_are_shown_beside_plain_writes():
     begun = "| PostgreSQL | new record | 3.00 ms, 4.00 ms |"
     assert f"{begun} INSERT | 1.00 ms, 1.00 ms | 3.00 | – | – |" in lines
     assert f"{begun} INSERT, COMMIT | 2.00 ms, 2.00 ms | 1.50 | {ENGINE_GOAL.text} | yes |" in lines
-    assert line("PostgreSQL | in place of one not seen").endswith(
+    assert line("PostgreSQL | replaced, unknown").endswith(
         f"| 2.50 | {ENGINE_GOAL.text} | **no** |"
     )
     assert line("SQLite | 300 µs").startswith("| SQLite | 300 µs, 300 µs | 100 µs, 100 µs | 3.0 |")

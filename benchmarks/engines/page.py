@@ -19,8 +19,8 @@ CAPTION = "Median time of a durable commit of one record, and of plain writes of
 GOAL = at_most("≤ 2 × INSERT, COMMIT", 2.0)
 COMMITS = {
     "new": "new record",
-    "again": "in place of one just written",
-    "replaced": "in place of one not seen",
+    "again": "replaced, known",
+    "replaced": "replaced, unknown",
 }
 BASELINES = {
     "raw_write": {
@@ -48,7 +48,8 @@ A hundred commits in a row are followed by plain writes of exactly the bytes of 
 each of them made (about {kilobytes:.0f} KB: record, vector, new nodes of the tree, commit), \
 as one value under a new key, on the same disk or server, by a client of its own; and so on. The \
 process that commits has read the nodes of the tree before. To replace a record is to compare it \
-with the new one first; one that the process has neither read nor written lately has to be read:
+with the new one first: one that is known, because the process has just written it, or one that is \
+unknown and has to be read:
 
 * **INSERT**: one row in one statement that commits by itself: on SQLite with `apsw`, in WAL mode \
 with `synchronous=FULL`; on PostgreSQL with `psycopg` in autocommit mode, one round trip, into a \

@@ -34,7 +34,7 @@ def draw(raw: dict[str, Any], directory: Path) -> None:
             labels = [seconds(time / 1e3) for time in times]
             axes.bar_label(drawn, labels, padding=3, fontsize=9)
             axes.set_xlim(0, 1.45 * max(times))
-            axes.xaxis.set_major_locator(MaxNLocator(3))
+            axes.xaxis.set_major_locator(MaxNLocator(2))
             axes.xaxis.set_major_formatter(lambda value, _: duration(value, _) if value else "0")
             axes.set_axisbelow(True)
             axes.grid(visible=False, axis="y")
