@@ -3,6 +3,7 @@
 import os
 import re
 import select
+import signal
 import sys
 import time
 
@@ -23,6 +24,7 @@ def converse(answers, *arguments, **environment):
     command = [sys.executable, "-m", "mnemosyne", *arguments]
     child, screen = pty.fork()
     if child == 0:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores it
         os.execvpe(command[0], command, {**os.environ, "TERM": "xterm", **environment})
     shown, answered, deadline = b"", 0, time.monotonic() + 60
     while part := _read(screen, deadline):
