@@ -24,6 +24,7 @@ pytest.register_assert_rewrite(
     "mnemosyne.testing._engine_hooks",
     "mnemosyne.testing._engine_core",
     "mnemosyne.testing._engine_capabilities",
+    "mnemosyne.testing._engine_vectors",
 )
 
 from mnemosyne.testing._engine_capabilities import CapabilityContract  # noqa: E402
