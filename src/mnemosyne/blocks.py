@@ -6,7 +6,8 @@ and the bytes of the records and vectors that were read one by one or written.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -200,16 +201,42 @@ class Blocks:
 
         return lookup
 
-    def fetch_record(self, record: Id) -> None:
-        """Have a record and its vectors at hand, where the engine gives them together.
+    def is_far(self, record: Id) -> bool:
+        """Whether it takes a while to read a record, in which there is time for something else."""
+        return self._records is not None and self._values.get(record) is None
 
-        Raises as `read` does, but not for a record that is not there.
+    @contextmanager
+    def ask_records(
+        self, entries: Mapping[str, Id]
+    ) -> Generator[Callable[[], Mapping[str, Record]]]:
+        """Ask for the records under some keys, with their vectors.
+
+        The context gives the function that waits for the answer; that raises as `read` does.
+
+        Args:
+            entries: the record's id under each key; all are far.
         """
-        if self._records is not None and self._values.get(record) is None:
-            found = self._records.read_record(record)
-            for block, data in found.items():
-                check_id(block, data)
-            self.remember_values(found)
+        assert self._records is not None
+        with self._records.ask_records([*entries.values()]) as answer:
+            yield lambda: self._answered(entries, answer())
+
+    def _answered(self, entries: Mapping[str, Id], answer: Mapping[Id, bytes]) -> dict[str, Record]:
+        found = {**answer}
+        for block, data in answer.items():
+            check_id(block, data)
+        stored: dict[str, StoredRecord] = {}
+        for key, block in entries.items():
+            if block not in found:
+                raise self._missing(block)
+            stored[key] = decode_record(block, found[block])
+        vectors = {id for each in stored.values() for id in each.vectors.values()}
+        if not found.keys() >= vectors:
+            found.update(self.read(vectors - found.keys()))
+        self.remember_values(found)
+        return {
+            key: as_record(key, each, lambda block: decode_vector(block, found[block]))
+            for key, each in stored.items()
+        }
 
     def stored(self, block: Id) -> StoredRecord:
         """A record as stored; raises as `read` does."""

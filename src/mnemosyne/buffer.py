@@ -1,6 +1,7 @@
 """What a transaction has read and written, over the tree that it started from."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Buffer"]
 
+MOST_DRAFTS = 512
+
 
 @dataclass(frozen=True, slots=True)
 class Pending:
@@ -41,13 +44,17 @@ class Pending:
 class Buffer:
     """Writes that are not committed, and the reads that they rest on.
 
+    A record that is written is compared with the one that it replaces: if they say the same there
+    is nothing to write, and vectors that both have are shared. Where a read takes long, writes are
+    kept as drafts, which are compared all at once when it is needed, at the latest for the commit.
+
     Args:
         blocks: the objects.
         root: the tree that the transaction started from.
         transaction: id of the transaction, which its records carry.
 
     Attributes:
-        pending: what will stand under each key that was written.
+        pending: what will stand under each key that was written, drafts aside.
         read_keys: the keys that were read.
         read_prefixes: the prefixes that were read.
     """
@@ -59,10 +66,12 @@ class Buffer:
         self._blocks = blocks
         self._root = root
         self._present: dict[str, Id | None] = {}
+        self._drafts: dict[str, Record] = {}
         self._transaction = transaction
 
     def put_back(self, key: str, record: Id | None) -> None:
         """Let a key hold a record that the repository holds; None for no record."""
+        self._drafts.pop(key, None)
         self.pending[key] = Pending(record)
 
     def changes(self, root: Id) -> dict[str, Id | None]:
@@ -88,6 +97,7 @@ class Buffer:
 
     def clashes(self, head: Id) -> list[Conflict]:
         """Where the tree that the branch has now differs in what was read or written here."""
+        self._settle()
         prefixes = tuple(self.read_prefixes)
         conflicts: list[Conflict] = []
         for key, before, after in tree.diff(self._blocks.node, self._root, head):
@@ -100,39 +110,16 @@ class Buffer:
 
     def write(self, draft: Record) -> None:
         """Buffer a record whose vectors are still plain floats."""
-        key, pending = draft.key, self.pending.get(draft.key)
+        key = draft.key
         present = self.lookup(key)
-        old = None if present is None else self._to_replace(key, present)
-        if old is not None and draft.same_value(old):
-            self.pending.setdefault(key, Pending(present))
-            return
-        if old is not None and old.transaction == self._transaction:
-            draft = replace(draft, moved_from=old.moved_from)
-        vectors: dict[str, Id] = {}
-        blocks: dict[Id, bytes] = {}
-        for name, floats in draft.vectors.ids.items():
-            if old and name in old.vectors and old.vectors[name].tobytes() == floats:
-                block = old.vectors.ids[name]
-                if pending and block in pending.blocks:
-                    blocks[block] = pending.blocks[block]
-            else:
-                data = encode_vector(floats, new_salt())
-                block = vector_id(data)
-                blocks[block] = data
-            vectors[name] = block
-        stored = StoredRecord(
-            draft.content,
-            self._transaction,
-            vectors,
-            draft.embedder,
-            draft.provenance,
-            draft.event_time,
-            draft.moved_from,
-        )
-        data = encode_record(stored, new_salt())
-        record = object_id(data)
-        blocks[record] = data
-        self.pending[key] = Pending(record, blocks)
+        if present is None:
+            self.pending[key] = self._encoded(draft, {})
+        elif key not in self.pending and self._blocks.is_far(present):
+            self._drafts[key] = draft
+            if len(self._drafts) == MOST_DRAFTS:
+                self._settle()
+        else:
+            self._replace(present, self.record(key, present), draft)
 
     def write_merged(self, key: str, draft: Draft) -> None:
         """Buffer a record that a merge has put together."""
@@ -149,13 +136,33 @@ class Buffer:
         borrowed = () if draft.copy_vectors else tuple(record.vectors.values())
         self.pending[key] = Pending(object_id(data), blocks, borrowed)
 
+    @contextmanager
+    def assuming(self) -> Generator[Callable[[], bool]]:
+        """Take all drafts for different from what they replace, until that is known.
+
+        The context gives the function that waits for it, and says whether it is so: if not, what
+        is pending has changed. It raises as `Blocks.read` does.
+        """
+        if not self._drafts:
+            yield lambda: True
+            return
+        replaced = {key: record for key in self._drafts if (record := self._at(self._root, key))}
+        with self._blocks.ask_records(replaced) as answer:
+            self.pending.update(
+                (key, self._encoded(draft, {})) for key, draft in self._drafts.items()
+            )
+            yield lambda: self._confirm(replaced, answer())
+
     def lookup(self, key: str) -> Id | None:
         """The record under a key, writes included."""
+        if key in self._drafts:
+            self._settle()
         pending = self.pending.get(key)
         return pending.record if pending else self._at(self._root, key)
 
     def entries(self, prefix: str) -> list[tuple[str, Id]]:
         """The keys that start with a prefix and their records, writes included, in order."""
+        self._settle()
         entries = dict(tree.scan(self._blocks.node, self._root, prefix))
         for key, pending in self.pending.items():
             if pending.record is None:
@@ -177,11 +184,62 @@ class Buffer:
 
         return as_record(key, decode_record(block, mine[block]), load)
 
-    def _to_replace(self, key: str, block: Id) -> Record:
-        """A record whose vectors will be compared with others."""
-        if key not in self.pending:
-            self._blocks.fetch_record(block)
-        return self.record(key, block)
+    def _settle(self) -> None:
+        """Compare the drafts with what they replace now."""
+        with self.assuming() as different:
+            different()
+
+    def _confirm(self, replaced: Mapping[str, Id], records: Mapping[str, Record]) -> bool:
+        """Compare the drafts with what they replace; whether all are different."""
+        alike = [
+            (draft, records[key])
+            for key, draft in self._drafts.items()
+            if _shared(draft, records[key]) or draft.same_value(records[key])
+        ]
+        self._drafts = {}
+        for draft, old in alike:
+            del self.pending[draft.key]
+            self._replace(replaced[draft.key], old, draft)
+        return not alike
+
+    def _replace(self, block: Id, old: Record, draft: Record) -> None:
+        """Buffer a record in place of another one, if it says something else."""
+        key = draft.key
+        if draft.same_value(old):
+            self.pending.setdefault(key, Pending(block))
+            return
+        if old.transaction == self._transaction:
+            draft = replace(draft, moved_from=old.moved_from)
+        self.pending[key] = self._encoded(draft, _shared(draft, old))
+
+    def _encoded(self, draft: Record, shared: Mapping[str, Id]) -> Pending:
+        """A record to be written, with the blocks that are new.
+
+        Args:
+            draft: the record, whose vectors are still plain floats.
+            shared: those of its vectors that the record which it replaces has already.
+        """
+        pending = self.pending.get(draft.key, Pending(None))
+        blocks = {id: pending.blocks[id] for id in shared.values() if id in pending.blocks}
+        vectors: dict[str, Id] = {}
+        for name, floats in draft.vectors.ids.items():
+            if name not in shared:
+                data = encode_vector(floats, new_salt())
+                blocks[vector_id(data)] = data
+                vectors[name] = vector_id(data)
+        stored = StoredRecord(
+            draft.content,
+            self._transaction,
+            {**shared, **vectors},
+            draft.embedder,
+            draft.provenance,
+            draft.event_time,
+            draft.moved_from,
+        )
+        data = encode_record(stored, new_salt())
+        record = object_id(data)
+        blocks[record] = data
+        return Pending(record, blocks)
 
     def _at(self, root: Id, key: str) -> Id | None:
         """The record under a key of a tree; what was found in the first tree is remembered."""
@@ -223,3 +281,12 @@ class Buffer:
 
     def _found(self, key: str, block: Id | None) -> Record | None:
         return None if block is None else self.record(key, block)
+
+
+def _shared(draft: Record, old: Record) -> dict[str, Id]:
+    """The vectors of a record, still plain floats, that the one which it replaces has too."""
+    return {
+        name: old.vectors.ids[name]
+        for name, floats in draft.vectors.ids.items()
+        if name in old.vectors and old.vectors[name].tobytes() == floats
+    }

@@ -32,6 +32,7 @@ from mnemosyne.merge import Draft, Held
 from mnemosyne.model import JSON, UNKNOWN, Commit, Provenance, Record, Vectors
 from mnemosyne.objects import (
     Id,
+    Node,
     encode_commit,
     object_id,
     parse_id,
@@ -81,6 +82,25 @@ class Writer:
     clock: Callable[[], int]
     embed: Embed | None = None
     heads: LastHeads = field(default_factory=LastHeads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A commit that only has to be written.
+
+    Attributes:
+        commit: the commit.
+        update: how the branch moves to it.
+        objects: all that it adds to the store.
+        values: the records and vectors among that.
+        nodes: the nodes of the tree among that.
+    """
+
+    commit: Commit
+    update: RefUpdate
+    objects: Mapping[Id, bytes]
+    values: Mapping[Id, bytes]
+    nodes: Mapping[Id, Node]
 
 
 class Transaction:
@@ -300,6 +320,8 @@ class Transaction:
             ConflictError: others have changed what this transaction read or wrote.
             EngineError: the store failed, and the commit is not in it.
             ReadOnlyError: the store does not accept writes.
+            NotFoundError: an object that this rests on is missing from the store.
+            CorruptObjectError: an object that this rests on is damaged.
             ValidationError: message or a trailer is no text, or this was committed before.
         """
         if self.result is not None:
@@ -325,10 +347,18 @@ class Transaction:
 
     def _land_on(self, head: Commit) -> Commit:
         """Make the commit upon a head, or return that if nothing changes."""
+        with self._buffer.assuming() as right:
+            ready = self._prepared(head)
+            if not right():
+                ready = self._prepared(head)
+        return head if ready is None else self._land(head, ready)
+
+    def _prepared(self, head: Commit) -> _Ready | None:
+        """The commit upon a head, or None if nothing changes."""
         node, root = self._blocks.node, parse_id(head.root)
         changes = self._buffer.changes(root)
         if not changes and not self.merges:
-            return head
+            return None
         parents = [head] if self.merges is None else [head, self.merges]
         edit = tree.edit(node, root, changes)
         unnamed = Commit(
@@ -345,20 +375,10 @@ class Transaction:
                 for name, value in self.trailers.items()
             },
         )
-        return self._land(head, unnamed, edit, changes)
-
-    def _land(
-        self,
-        head: Commit,
-        unnamed: Commit,
-        edit: tree.Edit,
-        changes: Mapping[str, Id | None],
-    ) -> Commit:
-        block, keys = encode_commit(unnamed), changes.keys()
-        new, ref = object_id(block), branch_ref(self.branch)
-        values = self._buffer.objects(keys, put_back=self.merges is None)
-        objects = {**values, **edit.blocks}
-        objects[new] = block
+        block, ref = encode_commit(unnamed), branch_ref(self.branch)
+        new = object_id(block)
+        values = self._buffer.objects(changes, put_back=self.merges is None)
+        objects = {**values, **edit.blocks, new: block}
         update = RefUpdate(
             ref,
             parse_id(head.id),
@@ -366,43 +386,47 @@ class Transaction:
             self.author,
             unnamed.time,
             self.message,
-            IndexEntry(new, self.id, self._new_everywhere(keys)),
+            IndexEntry(new, self.id, self._new_everywhere(changes)),
             carried(
                 self._blocks,
                 ref,
-                parse_id(head.root),
+                root,
                 edit.root,
                 changes,
                 objects,
                 in_full=self.merges is not None,
             ),
         )
+        return _Ready(replace(unnamed, id=text_id(new)), update, objects, values, edit.nodes)
+
+    def _land(self, head: Commit, ready: _Ready) -> Commit:
+        """Write a commit that is ready."""
+        made, update = ready.commit, ready.update
         try:
             if self.merges is None:
-                self._blocks.engine.write(objects, update)
+                self._blocks.engine.write(ready.objects, update)
             else:
-                write_upon(self._blocks, objects, update, [self.merges.id])
+                write_upon(self._blocks, ready.objects, update, [self.merges.id])
         except BusyError:
             raise
         except EngineError:
-            if not self._landed(text_id(new)):
+            if not self._landed(made.id):
                 raise
-        self._blocks.remember_nodes(edit.nodes)
-        self._blocks.remember_values(values)
-        made = replace(unnamed, id=text_id(new))
-        self._blocks.remember_commit(new, made)
+        self._blocks.remember_nodes(ready.nodes)
+        self._blocks.remember_values(ready.values)
+        self._blocks.remember_commit(parse_id(made.id), made)
         if in_step(self._blocks.engine, update):
             self._writer.heads.note(self.branch, head, made)
         else:
             self._writer.heads.forget(self.branch)
         return made
 
-    def _new_everywhere(self, keys: Collection[str]) -> Collection[str]:
+    def _new_everywhere(self, changes: Mapping[str, Id | None]) -> Collection[str]:
         """Of the keys that differ from the head, those that differ from what is merged too."""
         if self.merges is None:
-            return keys
+            return changes.keys()
         node, root = self._blocks.node, parse_id(self.merges.root)
-        return [key for key in keys if tree.get(node, root, key) != self._buffer.lookup(key)]
+        return [key for key, record in changes.items() if tree.get(node, root, key) != record]
 
     def _landed(self, commit: str) -> bool:
         """Whether a write whose answer was lost has made the commit part of the branch."""

@@ -23,29 +23,61 @@ END_ALL = (
 )
 
 
-def test_a_warm_commit_is_at_most_three_round_trips(far, repo, proxy):
-    def trips(act):
-        before = proxy.round_trips
-        act()
-        return proxy.round_trips - before
+def trips(proxy, act):
+    """How many round trips something takes."""
+    before = proxy.round_trips
+    act()
+    return proxy.round_trips - before
 
+
+def test_a_warm_commit_is_at_most_three_round_trips(far, repo, proxy):
     far._writer.heads._clock = lambda: 0.0  # all of it within one second
     repo.put("theirs", 0)
     far.put("theirs", 1)  # each statement is prepared when it is sent for the first time
     repo.put("a", 0)
     far.put("a", -1)
-    assert trips(lambda: far.put("a", 1)) == 2
+    assert trips(proxy, lambda: far.put("a", 1)) == 2
     for number in range(2, 6):
-        assert trips(lambda: far.put("a", number)) == 1  # noqa: B023
-        assert trips(lambda: far.put(f"new/{number}", 0)) == 1  # noqa: B023
-    assert trips(lambda: far.transact(lambda tx: tx.put("other", 0))) == 2
+        assert trips(proxy, lambda: far.put("a", number)) == 1  # noqa: B023
+        assert trips(proxy, lambda: far.put(f"new/{number}", 0)) == 1  # noqa: B023
+    assert trips(proxy, lambda: far.transact(lambda tx: tx.put("other", 0))) == 2
     repo.put("theirs", 3)
-    assert trips(lambda: far.put("late", 0)) > 1
-    assert trips(lambda: far.put("later", 0)) == 2
-    assert trips(lambda: far.put("theirs", 2)) == 2
+    assert trips(proxy, lambda: far.put("late", 0)) > 1
+    assert trips(proxy, lambda: far.put("later", 0)) == 2
+    assert trips(proxy, lambda: far.put("theirs", 2)) == 2
     block = object_id(b"data")
     update = RefUpdate("r", None, block)
-    assert trips(lambda: far.blocks.engine.write({block: b"data"}, update)) == 1
+    assert trips(proxy, lambda: far.blocks.engine.write({block: b"data"}, update)) == 1
+
+
+def test_all_that_a_transaction_replaces_costs_one_round_trip(far, repo, proxy):
+    def replace(content):
+        with far.transaction() as tx:
+            for number in range(20):
+                tx.put(f"k/{number}", content, embedding=[number, 1.0])
+
+    replace("old")
+    for content in ("new", "newer"):
+        far.blocks.renew()
+        list(far.at())  # the nodes of the tree are known, the records are not
+        begin, write = 1, 1
+        assert trips(proxy, lambda: replace(content)) == begin + 1 + write  # noqa: B023
+    assert {record.content for record in repo.at().scan("k/")} == {"newer"}
+
+
+@pytest.mark.parametrize("lost", ["answer", "request"])
+@pytest.mark.parametrize("sent", [b"AS MATERIALIZED", b"\0mnemosyne.objects-"])
+def test_a_question_for_what_is_replaced_is_asked_again(far, repo, proxy, lost, sent):
+    repo.put("a", 0)
+    repo.put("b", 0)
+    far.put("a", 1)
+    if sent == b"AS MATERIALIZED":
+        proxy.sever()  # a new connection prepares anew
+    proxy.cut(lost, sent)
+    commit = far.put("b", 1)
+    assert proxy.cuts == 1
+    assert repo.resolve().id == commit.id
+    assert repo.verify().ok
 
 
 def test_a_commit_whose_answer_is_lost_is_found(far, repo, proxy):

@@ -4,7 +4,7 @@ Everything beyond `Engine` is optional: a capability is a protocol of its own, w
 for with `isinstance`, and a repository works without it.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -226,13 +226,21 @@ class ReadsAhead(Protocol):
 
 @runtime_checkable
 class ReadsRecords(Protocol):
-    """An engine that answers with a record and its vectors when it is asked for a record."""
+    """An engine so far away that there is time for other work until it answers.
 
-    def read_record(self, record: Id) -> Mapping[Id, bytes]:
-        """A record and what it leads to, unchecked: perhaps not all; nothing if it is not there.
+    Asked for records, it answers with vectors of theirs as well.
+    """
+
+    def ask_records(
+        self, records: Collection[Id]
+    ) -> AbstractContextManager[Callable[[], Mapping[Id, bytes]]]:
+        """Ask for records. The context gives the function that waits for the answer.
+
+        The answer is unchecked: the records that exist, and vectors that they lead to, perhaps not
+        all. Whoever leaves the context without it gives it up.
 
         Raises:
-            EngineError: the store cannot be read.
+            EngineError: the store cannot be read; the function raises it too.
         """
         ...
 

@@ -181,9 +181,11 @@ class _ReadsInBulk(_Wrapper):
 
 
 class _ReadsRecords(_Wrapper):
-    def read_record(self, record: Id) -> Mapping[Id, bytes]:
+    @contextmanager
+    def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
         assert isinstance(self.engine, ReadsRecords)
-        return self._call("read_record", lambda engine=self.engine: engine.read_record(record))
+        with self.engine.ask_records(records) as answer:
+            yield lambda: self._call("ask_records", answer)
 
 
 class _Enumerates(_Wrapper):

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import Lock, get_ident
 from typing import TypeVar
 
@@ -109,11 +110,14 @@ class ObjectStoreEngine:
         others = [block for block in ids if block not in pending and block not in draft.deleted]
         return {**self._read(others, draft.base, fresh=True), **pending}
 
-    def read_record(self, record: Id) -> Mapping[Id, bytes]:
-        """See `ReadsRecords.read_record`: with vectors that were written just before it."""
-        if self._draft() is not None:
-            return self.read([record])
-        return self._head.steadily(lambda now: self._read_record(record, now), self._head.known())
+    @contextmanager
+    def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
+        """See `ReadsRecords.ask_records`: one, with vectors that were written just before it."""
+        if len(records) != 1 or self._draft() is not None:
+            yield lambda: self.read(records)
+            return
+        read = partial(self._read_record, next(iter(records)))
+        yield lambda: self._head.steadily(read, self._head.known())
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""

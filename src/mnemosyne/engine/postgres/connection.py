@@ -5,8 +5,8 @@ there.
 """
 
 import re
-from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache, partial
 from hashlib import sha256
 from typing import Any, LiteralString, TypeAlias
 
@@ -20,6 +20,9 @@ from mnemosyne.engine.postgres.arrays import Array
 __all__ = ["TRUE", "Connection"]
 
 _Values = tuple[Sequence[bytes | None], Sequence[Format]]
+_Question = tuple[bytes, Sequence[bytes | None], Sequence[Format]]
+_NOT_OURS = pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement
+"""What the server says to prepared statements if the session is not the connection's own."""
 TRUE = b"\1"
 Rows: TypeAlias = list[tuple[Any, ...]]
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
@@ -55,27 +58,47 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         Raises:
             psycopg.Error: as the server answers; the statement did nothing.
         """
+        return self.begin(query, values)()
+
+    def begin(self, query: LiteralString, values: Mapping[str, Any]) -> Callable[[], Rows]:
+        """Send one statement as `ask` does, and give the function that waits for its answer.
+
+        Nothing else can be sent before that.
+        """
         sql, names = _numbered(query)
-        parameters = _parameters([values[name] for name in names])
+        question = sql, *_parameters([values[name] for name in names])
         if self.has_session:
             try:
-                return self._ask_prepared(sql, *parameters)
-            except (pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement):
+                self._send_prepared(*question)
+            except _NOT_OURS:
                 self.has_session = False
-        data, formats = parameters
-        self.pgconn.send_query_params(sql, data, None, formats, Format.BINARY)
-        return self._answer()
+            else:
+                return partial(self._answer_to_prepared, question)
+        self._send(*question)
+        return self._answer
 
-    def _ask_prepared(
+    def _send(self, sql: bytes, data: Sequence[bytes | None], formats: Sequence[Format]) -> None:
+        self.pgconn.send_query_params(sql, data, None, formats, Format.BINARY)
+        self.pgconn.flush()
+
+    def _send_prepared(
         self, sql: bytes, data: Sequence[bytes | None], formats: Sequence[Format]
-    ) -> Rows:
+    ) -> None:
         name = _name(sql)
         if name not in self._names:
             self.pgconn.send_prepare(name, sql)
             self._answer()
             self._names |= {name}
         self.pgconn.send_query_prepared(name, data, formats, Format.BINARY)
-        return self._answer()
+        self.pgconn.flush()
+
+    def _answer_to_prepared(self, question: _Question) -> Rows:
+        try:
+            return self._answer()
+        except _NOT_OURS:
+            self.has_session = False
+            self._send(*question)
+            return self._answer()
 
     def _answer(self) -> Rows:
         """What the server says to what was sent last."""

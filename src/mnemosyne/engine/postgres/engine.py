@@ -97,9 +97,16 @@ class PostgresEngine:
             case blocks:
                 return dict(self._rows(sql.GET_OBJECTS, ids=Bytes(blocks)))
 
-    def read_record(self, record: Id) -> Mapping[Id, bytes]:
-        """See `ReadsRecords.read_record`: with one of its vectors."""
-        return dict(self._often(sql.GET_RECORD, id=record, link=VECTOR_LINK))
+    @contextmanager
+    def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
+        """See `ReadsRecords.ask_records`: each with one of its vectors."""
+        if len(records) != 1 or self._held_here() is not None:
+            yield lambda: dict(self._rows(sql.GET_RECORDS, ids=Bytes([*records]), link=VECTOR_LINK))
+            return
+        values = {"repository": self._repository, "id": next(iter(records)), "link": VECTOR_LINK}
+        begun = self._connections.begin(lambda connection: connection.begin(sql.GET_RECORD, values))
+        with begun as answer:
+            yield lambda: dict(answer())
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""

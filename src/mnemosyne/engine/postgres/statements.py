@@ -17,6 +17,7 @@ __all__ = [
     "GET_OBJECT",
     "GET_OBJECTS",
     "GET_RECORD",
+    "GET_RECORDS",
     "GET_REF",
     "GET_REFS",
     "GET_SETTINGS",
@@ -53,23 +54,22 @@ _WRITE: LiteralString = (
 GET_OBJECT: LiteralString = (
     "SELECT id, data FROM mnemosyne.objects WHERE repository = %(repository)s AND id = %(id)s"
 )
-GET_RECORD: LiteralString = """
-WITH record AS MATERIALIZED (
-    SELECT id, data FROM mnemosyne.objects WHERE repository = %(repository)s AND id = %(id)s
+GET_OBJECTS: LiteralString = (
+    "SELECT id, data FROM mnemosyne.objects "
+    "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"
 )
+_WITH_VECTORS: LiteralString = """)
 SELECT id, data FROM record
 UNION ALL
 SELECT vector.id, vector.data FROM record JOIN mnemosyne.objects AS vector
 ON vector.repository = %(repository)s
 AND vector.id = substring(record.data FROM position(%(link)s IN record.data) + 5 FOR 36)
 """
-"""Finds a record and the first vector that it links to. Where something else in it looks like a
-link, that is no object, and the vector is not found."""
+"""Adds the first vector that each record links to. Where something else in one looks like a link,
+that is no object, and the vector is not found."""
 
-GET_OBJECTS: LiteralString = (
-    "SELECT id, data FROM mnemosyne.objects "
-    "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"
-)
+GET_RECORD: LiteralString = "WITH record AS MATERIALIZED (" + GET_OBJECT + _WITH_VECTORS
+GET_RECORDS: LiteralString = "WITH record AS MATERIALIZED (" + GET_OBJECTS + _WITH_VECTORS
 GET_REF: LiteralString = """
 SELECT target, root FROM mnemosyne.refs
 LEFT JOIN mnemosyne.vector_indexes AS index
