@@ -1,6 +1,9 @@
 """The arithmetic of the benchmarks' report; the measuring itself is `make bench`."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import asdict
 
 import numpy as np
@@ -182,7 +185,6 @@ def test_every_question_to_history_is_answered(tmp_path):
 
 
 def test_the_engines_are_shown_beside_plain_writes():
-    from benchmarks.engines.page import section
     from benchmarks.engines.run import QUICK as ENGINES
 
     def entry(measure: str, backend: str, *samples: float) -> dict[str, object]:
@@ -215,7 +217,7 @@ def test_the_engines_are_shown_beside_plain_writes():
             entry("pull_answered", "sqlite to postgresql", 5_000),
         ],
     }
-    lines = "\n".join(section(json.loads(json.dumps(results)))).splitlines()
+    lines = _lines_of(results)
 
     def line(start: str) -> str:
         return next(each for each in lines if each.startswith(f"| {start}"))
@@ -231,6 +233,37 @@ def test_the_engines_are_shown_beside_plain_writes():
         "| SQLite to PostgreSQL | pull | 20.0 ms, 20.0 ms | 60.0 KB | 40.0 KB | 1.50 | 75.0 KB |"
     )
     assert "* object store: ImportError: no such module" in lines
+
+    results["measurements"] += [
+        entry("commit_new", "postgresql, apart", 0.003),
+        entry("raw_insert_commit_new", "postgresql, apart", 0.001),
+    ]
+    lines = _lines_of(results)
+    assert f"{begun} INSERT, COMMIT | 2.00 ms, 2.00 ms | 1.50 | – | – |" in lines
+    assert line("PostgreSQL, apart | new").endswith(f"| 3.00 | {ENGINE_GOAL.text} | **no** |")
+
+
+def _lines_of(results: object) -> list[str]:
+    from benchmarks.engines.page import section
+
+    return "\n".join(section(json.loads(json.dumps(results)))).splitlines()
+
+
+def test_a_server_and_its_client_are_kept_apart():
+    from benchmarks.engines.cores import apart_from, can_be_apart
+
+    if not can_be_apart():
+        pytest.skip("no cores to choose from")
+    here = os.sched_getaffinity(0)
+    program = [sys.executable, "-c", "input()"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE) as server:
+        with apart_from(server.pid) as rest:
+            theirs = os.sched_getaffinity(server.pid)
+            assert theirs and rest
+            assert theirs | set(rest) == here
+            assert not theirs & set(rest)
+        assert os.sched_getaffinity(server.pid) == here
+        server.communicate(b"\n")
 
 
 def test_plain_writes_are_of_the_bytes_that_a_commit_has_made(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.engines.run import ROUTES, route_name
-from benchmarks.engines.sites import ENGINES, POSTGRES, TITLES
+from benchmarks.engines.sites import APART, ENGINES, OBJECTS, POSTGRES, SQLITE, TITLES
 from benchmarks.measure import median
 from benchmarks.results import Results, seconds, shown, table
 from benchmarks.targets import at_most, p99
@@ -17,6 +17,7 @@ NOTHING = "–"
 PLOT = "engines.svg"
 CAPTION = "Median time of a durable commit of one record, and of plain writes of the same bytes."
 GOAL = at_most("≤ 2 × INSERT, COMMIT", 2.0)
+PLACES = (SQLITE, APART, POSTGRES, OBJECTS)
 COMMITS = {
     "new": "new record",
     "again": "replaced, known",
@@ -24,13 +25,16 @@ COMMITS = {
 }
 BASELINES = {
     "raw_write": {
-        "sqlite": "INSERT",
-        "postgresql": "INSERT",
-        "objectstore": "conditional PUT",
+        SQLITE: "INSERT",
+        POSTGRES: "INSERT",
+        APART: "INSERT",
+        OBJECTS: "conditional PUT",
     },
-    "raw_insert_commit": {"postgresql": "INSERT, COMMIT"},
+    "raw_insert_commit": dict.fromkeys((POSTGRES, APART), "INSERT, COMMIT"),
 }
-BASELINES_OF_READERS = {"raw_select_insert_commit": {"postgresql": "SELECT; INSERT, COMMIT"}}
+BASELINES_OF_READERS = {
+    "raw_select_insert_commit": dict.fromkeys((POSTGRES, APART), "SELECT; INSERT, COMMIT")
+}
 
 _INTRODUCTION = """\
 ## The engines
@@ -58,7 +62,12 @@ column that is not compressed.
 statement and `COMMIT`, three round trips.
 * **SELECT; INSERT, COMMIT**: the same after a question for half as many bytes, about those of a \
 record and its vector.
-* **Conditional PUT**: one object with `obstore`, on condition that there is none of that name."""
+* **Conditional PUT**: one object with `obstore`, on condition that there is none of that name.
+
+On few cores a scheduler puts server and client on one of them for a while, where neither can work \
+while the other does, and then not: times swing between two values, by a fifth or more. *Apart* \
+means that the server was kept to half of the cores and the client, ours or the plain one, to the \
+other half, as on two machines; there the ratios are held against the goal."""
 
 _READS = """\
 ### Reads and searches
@@ -117,7 +126,8 @@ def _missing(raw: dict[str, Any]) -> list[str]:
 def _commits(results: Results) -> str:
     size = results.raw["scale"]["records"]
     lines: list[list[str]] = []
-    for engine in ENGINES:
+    goal_at = APART if results.samples("commit_new", APART, size) else POSTGRES
+    for engine in PLACES:
         for kind, title in COMMITS.items():
             ours = results.samples(f"commit_{kind}", engine, size)
             readers = BASELINES_OF_READERS if kind == "replaced" else {}
@@ -125,7 +135,7 @@ def _commits(results: Results) -> str:
                 plain = results.samples(f"{measure}_{kind}", engine, size)
                 if ours and plain:
                     ratio = median(ours) / median(plain)
-                    bound = engine == POSTGRES and measure == "raw_insert_commit"
+                    bound = engine == goal_at and measure == "raw_insert_commit"
                     verdict = "yes" if GOAL.reached(ratio, None, size) else "**no**"
                     goal = [GOAL.text, verdict] if bound else [NOTHING, NOTHING]
                     cells = [TITLES[engine], title, _spread(ours), names[engine], _spread(plain)]

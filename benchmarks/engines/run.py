@@ -9,8 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks import data, isolation
 from benchmarks.backends import versions
-from benchmarks.engines import begin, transfers, work
-from benchmarks.engines.sites import ENGINES, OBJECTS, POSTGRES, SQLITE, Site, admit, start
+from benchmarks.engines import begin, cores, transfers, work
+from benchmarks.engines.sites import (
+    APART,
+    ENGINES,
+    OBJECTS,
+    POSTGRES,
+    SQLITE,
+    Site,
+    admit,
+    start,
+)
 from benchmarks.run import Case, Run
 
 if TYPE_CHECKING:
@@ -100,7 +109,12 @@ class EngineRun(Run):
         for number in range(scale.rounds):
             site.settle()
             self._probe_disk()
-            self._at(site, work.commits, self._dataset, number, scale.repeats)
+            self._at(site, work.commits, self._dataset, 2 * number, scale.repeats)
+            if site.process and cores.can_be_apart():
+                site.settle()
+                with cores.apart_from(site.process) as rest:
+                    values = site, self._dataset, 2 * number + 1, scale.repeats, rest
+                    self._job(Case(APART, scale.records), work.commits, *values)
             self._at(site, work.reads, self._dataset, scale.repeats)
             for turn in range(scale.firsts):
                 self._job(case, begin.first_read, url, work.key(turn))

@@ -16,17 +16,27 @@ if TYPE_CHECKING:
 
 SQLITE, POSTGRES, OBJECTS = "sqlite", "postgresql", "objectstore"
 ENGINES = (SQLITE, POSTGRES, OBJECTS)
-TITLES = {SQLITE: "SQLite", POSTGRES: "PostgreSQL", OBJECTS: "object store"}
+APART = "postgresql, apart"
+TITLES = {
+    SQLITE: "SQLite",
+    POSTGRES: "PostgreSQL",
+    APART: "PostgreSQL, apart",
+    OBJECTS: "object store",
+}
 _DATABASE, _LOOPBACK = "mnemosyne", "127.0.0.1"
 
 
 @dataclass(frozen=True)
 class Site:
-    """One engine and where its stores are. ``place`` is a directory, a user or a bucket."""
+    """One engine and where its stores are.
+
+    ``place`` is a directory, a user or a bucket, ``process`` what can be kept to some cores.
+    """
 
     engine: str
     place: str
     port: int = 0
+    process: int | None = None
 
     def url(self, repository: str) -> str:
         """The URL of a repository of that name."""
@@ -116,7 +126,7 @@ def _start_postgres(stack: ExitStack, directory: Path) -> Site:
     server.start()
     stack.callback(server.remove)
     server.execute("postgres", f"CREATE DATABASE {_DATABASE}")
-    return Site(POSTGRES, "postgres", server.port)
+    return Site(POSTGRES, "postgres", server.port, server.process_id)
 
 
 def _start_objects(stack: ExitStack, directory: Path) -> Site:

@@ -6,9 +6,11 @@ from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from benchmarks import data
+from benchmarks.engines.cores import keep_to
 from benchmarks.measure import Samples, rotated, timed
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
     from pathlib import Path
 
     from benchmarks.engines.sites import Site
@@ -37,7 +39,9 @@ def load(site: Site, dataset: Path) -> dict[str, list[float]]:
         return {"load": [timed(write)]}
 
 
-def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, list[float]]:
+def commits(
+    site: Site, dataset: Path, number: int, repeats: int, cores: Collection[int] = ()
+) -> dict[str, list[float]]:
     """Durable commits of one record, many in a row, each time followed by as many plain writes of
     just the bytes of the blocks that they made. The nodes of the tree were read before, and the
     records that are replaced were not, but for those that were just written.
@@ -47,9 +51,11 @@ def commits(site: Site, dataset: Path, number: int, repeats: int) -> dict[str, l
         dataset: the records that are there.
         number: which round this is; each writes other records.
         repeats: how many commits of each kind.
+        cores: those that this process keeps to; by default all.
     """
     import mnemosyne
 
+    keep_to(cores)
     size, length = data.read(dataset).size, min(IN_A_ROW, repeats)
     parts = 1 + repeats // length
     vectors = iter(data.random_vectors(data.SEED + 100 + number, 3 * parts * length))

@@ -83,6 +83,10 @@ class Server:
         self._run("initdb", "-D", self.data, *options, f"--pwfile={password}", "--no-sync")
 
     @property
+    def process_id(self):
+        return self._process.pid
+
+    @property
     def data(self):
         return str(self.directory / "data")
 
