@@ -19,6 +19,8 @@ from mnemosyne import (
     Repository,
     ValidationError,
 )
+from mnemosyne.engine.base import Enumerates
+from mnemosyne.objects import is_vector
 
 Opened = Callable[..., Repository]
 
@@ -408,3 +410,36 @@ def test_stats_count(repo: Repository):
     assert (stats.branches, stats.tags, stats.commits) == (2, 0, 2)
     assert stats.records == {"main": 2, "trial": 1}
     assert stats.url == repo.url
+
+
+def test_a_record_that_was_read_in_a_transaction_outlives_what_is_written_over_it(
+    repo: Repository,
+):
+    with repo.transaction() as tx:
+        tx.put("a", "first", embedding=[1.0, 2.0], vectors={"other": [3.0]})
+        first = tx["a"]
+        tx.put("a", "second", embedding=[1.0, 2.0])
+        second = tx["a"]
+        tx.put("a", "third", embedding=[4.0, 5.0])
+        assert first.vectors["other"].tolist() == [3.0]
+        assert second.content == "second"
+    assert first.embedding.tolist() == second.embedding.tolist() == [1.0, 2.0]
+
+
+def test_a_transaction_writes_only_what_stands_at_its_end(repo: Repository):
+    engine = repo.blocks.engine
+    assert isinstance(engine, Enumerates)
+    before = set(engine.ids())
+    with repo.transaction() as tx:
+        for number in range(5):
+            tx.put("a", number, embedding=[1.0], vectors={"other": [number]})
+        tx.put("gone", 1, embedding=[2.0])
+        tx.delete("gone")
+        tx.put("b", 1, embedding=[3.0])
+        tx.move("b", "c")
+    record, moved = repo.at()["a"], repo.at()["c"]
+    new = set(engine.ids()) - before
+    vectors = {*record.vectors.ids.values(), *moved.vectors.ids.values()}
+    assert {block for block in new if is_vector(block)} == vectors
+    tree, commit = 1, 1
+    assert len(new) == len(vectors) + 2 + tree + commit

@@ -1,8 +1,8 @@
 """What a transaction has read and written, over the tree that it started from."""
 
-from collections.abc import Callable, Collection, Generator, Iterable, Mapping
+from collections.abc import Callable, Collection, Generator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mnemosyne import tree
@@ -29,18 +29,6 @@ __all__ = ["Buffer"]
 MOST_DRAFTS = 512
 
 
-@dataclass(frozen=True, slots=True)
-class Pending:
-    """What a key will hold: a record's id, None for no record, and the blocks that are new.
-
-    `borrowed` are vectors that other records hold already.
-    """
-
-    record: Id | None
-    blocks: Mapping[Id, bytes] = field(default_factory=dict[Id, bytes])
-    borrowed: tuple[Id, ...] = ()
-
-
 class Buffer:
     """Writes that are not committed, and the reads that they rest on.
 
@@ -54,46 +42,42 @@ class Buffer:
         transaction: id of the transaction, which its records carry.
 
     Attributes:
-        pending: what will stand under each key that was written, drafts aside.
+        pending: the record that each key will hold that was written, drafts aside; None for none.
         read_keys: the keys that were read.
         read_prefixes: the prefixes that were read.
     """
 
     def __init__(self, blocks: Blocks, root: Id, transaction: str) -> None:
-        self.pending: dict[str, Pending] = {}
+        self.pending: dict[str, Id | None] = {}
         self.read_keys: set[str] = set()
         self.read_prefixes: set[str] = set()
         self._blocks = blocks
         self._root = root
         self._present: dict[str, Id | None] = {}
+        self._new: dict[Id, bytes] = {}
+        self._borrowed: dict[str, tuple[Id, ...]] = {}
         self._drafts: dict[str, Record] = {}
         self._transaction = transaction
 
     def put_back(self, key: str, record: Id | None) -> None:
         """Let a key hold a record that the repository holds; None for no record."""
         self._drafts.pop(key, None)
-        self.pending[key] = Pending(record)
+        self._hold(key, record, {})
 
     def changes(self, root: Id) -> dict[str, Id | None]:
         """The writes that make a difference to a tree."""
         return {
-            key: pending.record
-            for key, pending in self.pending.items()
-            if self._at(root, key) != pending.record
+            key: record for key, record in self.pending.items() if self._at(root, key) != record
         }
 
     def objects(self, keys: Collection[str], *, put_back: bool) -> dict[Id, bytes]:
-        """The blocks that the writes of some keys need.
+        """The blocks that are new.
 
         Args:
-            keys: the keys.
-            put_back: whether to give the blocks of records from the past again.
+            keys: the keys that are to be written.
+            put_back: whether to give the blocks of their records from the past again.
         """
-        pending = [self.pending[key] for key in keys]
-        objects = self._past(pending) if put_back else {}
-        for each in pending:
-            objects.update(each.blocks)
-        return objects
+        return {**self._past(keys), **self._new} if put_back else self._new.copy()
 
     def clashes(self, head: Id) -> list[Conflict]:
         """Where the tree that the branch has now differs in what was read or written here."""
@@ -101,10 +85,10 @@ class Buffer:
         prefixes = tuple(self.read_prefixes)
         conflicts: list[Conflict] = []
         for key, before, after in tree.diff(self._blocks.node, self._root, head):
-            written = self.pending.get(key)
-            ours = before if written is None else written.record
+            written = key in self.pending
+            ours = self.pending[key] if written else before
             read = key in self.read_keys or (prefixes and key.startswith(prefixes))
-            if read or (written is not None and not self._agree(key, ours, after)):
+            if read or (written and not self._agree(key, ours, after)):
                 conflicts.append(self._conflict(key, before, ours, after))
         return conflicts
 
@@ -113,7 +97,7 @@ class Buffer:
         key = draft.key
         present = self.lookup(key)
         if present is None:
-            self.pending[key] = self._encoded(draft, {})
+            self._hold(key, *self._encoded(draft, {}))
         elif key not in self.pending and self._blocks.is_far(present):
             self._drafts[key] = draft
             if len(self._drafts) == MOST_DRAFTS:
@@ -132,9 +116,10 @@ class Buffer:
                 blocks[vectors[name]] = data
             record = replace(record, vectors=vectors)
         data = encode_record(record, new_salt())
-        blocks[object_id(data)] = data
-        borrowed = () if draft.copy_vectors else tuple(record.vectors.values())
-        self.pending[key] = Pending(object_id(data), blocks, borrowed)
+        new = object_id(data)
+        self._hold(key, new, {**blocks, new: data})
+        if not draft.copy_vectors:
+            self._borrowed[key] = tuple(record.vectors.values())
 
     @contextmanager
     def assuming(self) -> Generator[Callable[[], bool]]:
@@ -148,41 +133,39 @@ class Buffer:
             return
         replaced = {key: record for key in self._drafts if (record := self._at(self._root, key))}
         with self._blocks.ask_records(replaced) as answer:
-            self.pending.update(
-                (key, self._encoded(draft, {})) for key, draft in self._drafts.items()
-            )
+            for key, draft in self._drafts.items():
+                self._hold(key, *self._encoded(draft, {}))
             yield lambda: self._confirm(replaced, answer())
 
     def lookup(self, key: str) -> Id | None:
         """The record under a key, writes included."""
         if key in self._drafts:
             self._settle()
-        pending = self.pending.get(key)
-        return pending.record if pending else self._at(self._root, key)
+        return self.pending[key] if key in self.pending else self._at(self._root, key)
 
     def entries(self, prefix: str) -> list[tuple[str, Id]]:
         """The keys that start with a prefix and their records, writes included, in order."""
         self._settle()
         entries = dict(tree.scan(self._blocks.node, self._root, prefix))
-        for key, pending in self.pending.items():
-            if pending.record is None:
+        for key, record in self.pending.items():
+            if record is None:
                 entries.pop(key, None)
             elif key.startswith(prefix):
-                entries[key] = pending.record
+                entries[key] = record
         return sorted(entries.items())
 
     def record(self, key: str, block: Id) -> Record:
         """A record that was written here or that the repository holds."""
-        pending = self.pending.get(key)
-        if pending is None or block not in pending.blocks:
+        if block not in self._new:
             return self._blocks.record(key, block)
-        mine = pending.blocks
+        stored = decode_record(block, self._new[block])
+        mine = {id: self._new[id] for id in stored.vectors.values() if id in self._new}
 
         def load(vector: Id) -> "Vector":
             data = mine.get(vector)
             return self._blocks.vector(vector) if data is None else decode_vector(vector, data)
 
-        return as_record(key, decode_record(block, mine[block]), load)
+        return as_record(key, stored, load)
 
     def _settle(self) -> None:
         """Compare the drafts with what they replace now."""
@@ -198,7 +181,7 @@ class Buffer:
         ]
         self._drafts = {}
         for draft, old in alike:
-            del self.pending[draft.key]
+            self._forget(draft.key)
             self._replace(replaced[draft.key], old, draft)
         return not alike
 
@@ -206,31 +189,46 @@ class Buffer:
         """Buffer a record in place of another one, if it says something else."""
         key = draft.key
         if draft.same_value(old):
-            self.pending.setdefault(key, Pending(block))
+            self.pending.setdefault(key, block)
             return
         if old.transaction == self._transaction:
             draft = replace(draft, moved_from=old.moved_from)
-        self.pending[key] = self._encoded(draft, _shared(draft, old))
+        self._hold(key, *self._encoded(draft, _shared(draft, old)))
 
-    def _encoded(self, draft: Record, shared: Mapping[str, Id]) -> Pending:
-        """A record to be written, with the blocks that are new.
+    def _hold(self, key: str, record: Id | None, blocks: Mapping[Id, bytes]) -> None:
+        """Let a key hold a record, some blocks of which are new."""
+        if key in self.pending:
+            self._forget(key)
+        self.pending[key] = record
+        self._new.update(blocks)
+
+    def _forget(self, key: str) -> None:
+        """Undo what was written under a key."""
+        record = self.pending.pop(key)
+        data = self._new.pop(record, None) if record else None
+        if record and data:
+            for vector in decode_record(record, data).vectors.values():
+                self._new.pop(vector, None)
+        self._borrowed.pop(key, None)
+
+    def _encoded(self, draft: Record, shared: Mapping[str, Id]) -> tuple[Id, Mapping[Id, bytes]]:
+        """The id of a record to be written, and its new blocks.
 
         Args:
             draft: the record, whose vectors are still plain floats.
             shared: those of its vectors that the record which it replaces has already.
         """
-        pending = self.pending.get(draft.key, Pending(None))
-        blocks = {id: pending.blocks[id] for id in shared.values() if id in pending.blocks}
-        vectors: dict[str, Id] = {}
+        blocks = {block: self._new[block] for block in shared.values() if block in self._new}
+        vectors = dict(shared)
         for name, floats in draft.vectors.ids.items():
             if name not in shared:
                 data = encode_vector(floats, new_salt())
-                blocks[vector_id(data)] = data
                 vectors[name] = vector_id(data)
+                blocks[vectors[name]] = data
         stored = StoredRecord(
             draft.content,
             self._transaction,
-            {**shared, **vectors},
+            vectors,
             draft.embedder,
             draft.provenance,
             draft.event_time,
@@ -239,7 +237,7 @@ class Buffer:
         data = encode_record(stored, new_salt())
         record = object_id(data)
         blocks[record] = data
-        return Pending(record, blocks)
+        return record, blocks
 
     def _at(self, root: Id, key: str) -> Id | None:
         """The record under a key of a tree; what was found in the first tree is remembered."""
@@ -249,12 +247,12 @@ class Buffer:
             self._present[key] = tree.get(self._blocks.node, root, key)
         return self._present[key]
 
-    def _past(self, pending: Iterable[Pending]) -> dict[Id, bytes]:
+    def _past(self, keys: Collection[str]) -> dict[Id, bytes]:
         """The records that come from the past, and their vectors: to write again, since what no
         ref reaches may be collected as garbage at any moment until this commit does.
         """
-        past = [each.record for each in pending if each.record and each.record not in each.blocks]
-        vectors = [vector for each in pending for vector in each.borrowed]
+        past = [record for key in keys if (record := self.pending[key]) and record not in self._new]
+        vectors = [vector for key in keys for vector in self._borrowed.get(key, ())]
         if not (past or vectors):
             return {}
         records = self._blocks.read(past)
