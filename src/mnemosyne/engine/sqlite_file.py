@@ -36,7 +36,10 @@ HEADER_BYTES = 100
 FORMAT = 1
 PAGE_BYTES = 2048
 CACHE_KIB = 16384
-WAL_BYTES_KEPT = 4 << 20
+WAL_PAGES = 4096
+"""Pages in the write-ahead log at which they are moved to the file: one commit in some hundreds."""
+WAL_BYTES_KEPT = 10 << 20
+"""More than those pages take, so that the log is written over and over and does not grow anew."""
 POLL_SECONDS = 0.005
 
 
@@ -219,6 +222,7 @@ class StoreFile:
             connection.set_busy_timeout(int(self.busy_timeout * 1000))
             self._use_wal(connection)
             connection.pragma("synchronous", self.synchronous)
+            connection.wal_autocheckpoint(WAL_PAGES)
             connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
         except BaseException:
             connection.close()
