@@ -92,6 +92,17 @@ def test_what_names_nothing(repo: Repository, text: str):
         repo.resolve(text)
 
 
+@pytest.mark.parametrize("revision", ["HEAD", "HEAD~2", "HEAD^"])
+def test_there_is_no_head_and_the_message_says_what_to_write(repo: Repository, revision: str):
+    with pytest.raises(NotFoundError, match="such as `main`"):
+        repo.resolve(revision)
+
+
+def test_a_branch_may_be_called_head(repo: Repository):
+    repo.create_branch("HEAD")
+    assert repo.resolve("HEAD").id == repo.resolve("main").id
+
+
 def test_an_ambiguous_prefix_lists_the_candidates(repo: Repository):
     for i in range(40):
         repo.put("a", i)

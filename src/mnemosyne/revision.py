@@ -102,6 +102,10 @@ def _named(blocks: Blocks, name: str) -> Commit:
     if len(matches) > 1:
         shown = ", ".join(short_id(commit.id) for commit in matches)
         raise InvalidRevisionError(f"{name!r} is the start of several commit ids: {shown}")
+    if not matches and name == "HEAD":
+        raise NotFoundError(
+            "there is no HEAD here, since no branch is checked out: name one, such as `main`"
+        )
     if not matches:
         raise NotFoundError(
             f"there is no branch, tag or commit {name!r} in {blocks.engine.url}; "
