@@ -238,8 +238,10 @@ class _Front:
         self._lookup = lookup
         self._low, self._high = prefix, after(prefix)
         self._rest: list[tuple[int, str, Id]] = []
+        self._top: Node | None = _load(lookup, root)
         self.level, self.key, self.link = GONE, "", root
-        self.put(self._held(_load(lookup, root)))
+        if self._top.keys:
+            self.level, self.key = self._top.level, self._top.keys[-1]
 
     def skip(self) -> None:
         """Go past the first thing."""
@@ -247,7 +249,8 @@ class _Front:
 
     def take(self) -> list[tuple[int, str, Id]]:
         """What the node at the front holds, last first."""
-        return self._held(self._lookup(self.link))
+        node, self._top = self._top or self._lookup(self.link), None
+        return self._held(node)
 
     def put(self, held: list[tuple[int, str, Id]]) -> None:
         """Put what a node held in place of the first thing."""
