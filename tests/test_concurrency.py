@@ -1,13 +1,14 @@
 """Many writers and readers, and sudden deaths: nothing acknowledged is lost, nothing is torn."""
 
 import random
-import threading
 from collections.abc import Callable
+from functools import partial
 
 import mnemosyne
 from acknowledged import assert_kept, commits_told
 from children import Child, go
 from mnemosyne import Repository
+from racing import race
 
 Start = Callable[..., Child]
 
@@ -38,38 +39,15 @@ def test_two_hosts_commit_to_one_branch_two_hundred_times_each(counted_url: str,
 
 
 def test_eight_threads_lose_nothing_while_others_read(repo: Repository):
-    errors: list[BaseException] = []
-    done = threading.Event()
-
-    def guarded(work: Callable[[], None]) -> Callable[[], None]:
-        def run() -> None:
-            try:
-                work()
-            except BaseException as error:
-                errors.append(error)
-                raise
-
-        return run
-
     def write(name: str) -> None:
         for i in range(100):
             repo.put(f"{name}/{i}", i, embedding=[1.0, i], author=name)
 
     def read() -> None:
-        while not done.is_set():
-            now = repo.at()
-            assert len(now.search([1.0, 0.0], limit=len(now) + 1)) == len(now)
+        now = repo.at()
+        assert len(now.search([1.0, 0.0], limit=len(now) + 1)) == len(now)
 
-    writers = [threading.Thread(target=guarded(lambda n=f"w{i}": write(n))) for i in range(8)]
-    readers = [threading.Thread(target=guarded(read)) for _ in range(2)]
-    for thread in [*writers, *readers]:
-        thread.start()
-    for thread in writers:
-        thread.join()
-    done.set()
-    for thread in readers:
-        thread.join()
-    assert errors == []
+    race([partial(write, f"w{i}") for i in range(8)], [read, read])
     assert len(repo.at()) == 800
     for i in range(8):
         for j in range(0, 100, 10):

@@ -1,8 +1,8 @@
 """Garbage collection: only what nothing reaches goes, and writers beside it lose nothing."""
 
-import threading
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from mnemosyne.engine.base import Enumerates, RefUpdate
 from mnemosyne.objects import object_id, parse_id
 from mnemosyne.refs import initialise
 from mnemosyne.testing import FaultyEngine
+from racing import race
 
 AT_ONCE = timedelta(0)
 DAY = 86_400_000
@@ -411,18 +412,6 @@ def links_in(value: object) -> Iterator[bytes]:
 
 def test_threads_that_write_restore_and_branch_beside_it(repo: Repository):
     repo.put("total", 0)
-    errors: list[BaseException] = []
-    done = threading.Event()
-
-    def guarded(work: Callable[[], None]) -> Callable[[], None]:
-        def run() -> None:
-            try:
-                work()
-            except BaseException as error:
-                errors.append(error)
-                raise
-
-        return run
 
     def write(name: str) -> None:
         for i in range(25):
@@ -436,20 +425,8 @@ def test_threads_that_write_restore_and_branch_beside_it(repo: Repository):
                 tx.put(f"{name}/back", i)
             repo.undo(save=abandoned)
 
-    def collect() -> None:
-        while not done.is_set():
-            repo.gc(keep_reflog=AT_ONCE)
-
-    writers = [threading.Thread(target=guarded(lambda n=f"w{i}": write(n))) for i in range(3)]
-    collectors = [threading.Thread(target=guarded(collect)) for _ in range(2)]
-    for thread in [*writers, *collectors]:
-        thread.start()
-    for thread in writers:
-        thread.join()
-    done.set()
-    for thread in collectors:
-        thread.join()
-    assert errors == []
+    collect = partial(repo.gc, keep_reflog=AT_ONCE)
+    race([partial(write, f"w{i}") for i in range(3)], [collect, collect])
     repo.gc(keep_reflog=AT_ONCE)
     now = repo.at()
     assert {f"w{i}/{j}" for i in range(3) for j in range(25)} <= set(now)

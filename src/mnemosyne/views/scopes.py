@@ -155,12 +155,6 @@ class ScopesView:
         wanted[numbers] = True
         return Selection(self.keys, wanted[self._sets])
 
-    def keys_with_any(self, prefix: str, categories: Collection[str]) -> list[str]:
-        """The keys of the records that have at least one of the categories, in order."""
-        start, stop = span(self.keys, prefix)
-        rows = np.flatnonzero(self.with_any(categories).chosen[start:stop]) + start
-        return [self.keys[row] for row in rows.tolist()]
-
     def sizes(self) -> Mapping[int, int]:
         """The columns and the list of keys; the keys themselves are shared far and wide."""
         columns = (self._scopes, self._sets, self._created)
