@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from borrowing import borrowed
-from mnemosyne import ConflictError, EngineError, NotFoundError
+from mnemosyne import ConflictError, CorruptObjectError, EngineError, NotFoundError
 from mnemosyne.buffer import MOST_DRAFTS
 from mnemosyne.engine.memory import MemoryEngine
 from mnemosyne.engine.sqlite import SQLiteEngine
@@ -16,10 +16,11 @@ globals().update(
 
 
 class Wire:
-    """What has been asked for over it, how often an answer was waited for, and what it raises."""
+    """What was asked over it, how often an answer was waited for, what it raises or alters."""
 
     def __init__(self):
         self.asked, self.answers, self.broken = [], 0, None
+        self.altered = dict
 
 
 @pytest.fixture(autouse=True)
@@ -35,7 +36,7 @@ def wire(monkeypatch):
             wire.answers += 1
             if wire.broken:
                 raise wire.broken
-            return self.read(records)
+            return wire.altered(self.read(records))
 
         yield answer
 
@@ -136,6 +137,17 @@ def test_an_answer_that_fails_loses_nothing_and_can_be_asked_again(full, wire):
     made = tx.commit()
     assert [change.key for change in full.diff(made.parents[0], made.id)] == ["k/1"]
     assert full.at()["k/1"].vectors.ids == full.at(tx.base.id)["k/1"].vectors.ids
+
+
+def test_a_damaged_answer_is_not_believed(full, wire):
+    head = full.resolve().id
+    wire.altered = lambda found: {block: data[:-1] + b"?" for block, data in found.items()}
+    with pytest.raises(CorruptObjectError):
+        full.put("k/1", "new", embedding=[1.0, 1.0])
+    wire.altered = lambda found: {}
+    with pytest.raises(NotFoundError, match="missing"):
+        full.put("k/1", "new", embedding=[1.0, 1.0])
+    assert full.resolve().id == head
 
 
 def test_a_clash_is_found_with_what_was_drafted(full, wire):
