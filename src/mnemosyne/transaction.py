@@ -359,22 +359,8 @@ class Transaction:
         changes = self._buffer.changes(root)
         if not changes and not self.merges:
             return None
-        parents = [head] if self.merges is None else [head, self.merges]
         edit = tree.edit(node, root, changes)
-        unnamed = Commit(
-            id="",
-            parents=tuple(parent.id for parent in parents),
-            root=text_id(edit.root),
-            transaction=self.id,
-            author=self.author,
-            message=check_text(self.message, "message"),
-            time=max(self._writer.clock(), *(parent.time for parent in parents)),
-            generation=1 + max(parent.generation for parent in parents),
-            trailers={
-                check_text(name, "a trailer's name"): check_text(value, f"trailer {name!r}")
-                for name, value in self.trailers.items()
-            },
-        )
+        unnamed = self._unnamed(head, edit.root)
         block, ref = encode_commit(unnamed), branch_ref(self.branch)
         new = object_id(block)
         values = self._buffer.objects(changes, put_back=self.merges is None)
@@ -398,6 +384,24 @@ class Transaction:
             ),
         )
         return _Ready(replace(unnamed, id=text_id(new)), update, objects, values, edit.nodes)
+
+    def _unnamed(self, head: Commit, root: Id) -> Commit:
+        """The commit upon a head that leads to a tree, still without its id."""
+        parents = [head] if self.merges is None else [head, self.merges]
+        return Commit(
+            id="",
+            parents=tuple(parent.id for parent in parents),
+            root=text_id(root),
+            transaction=self.id,
+            author=self.author,
+            message=check_text(self.message, "message"),
+            time=max(self._writer.clock(), *(parent.time for parent in parents)),
+            generation=1 + max(parent.generation for parent in parents),
+            trailers={
+                check_text(name, "a trailer's name"): check_text(value, f"trailer {name!r}")
+                for name, value in self.trailers.items()
+            },
+        )
 
     def _land(self, head: Commit, ready: _Ready) -> Commit:
         """Write a commit that is ready."""
