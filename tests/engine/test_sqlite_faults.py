@@ -331,10 +331,10 @@ def test_durability_is_what_sqlite_synchronises(path, durability, synchronous):
 
 
 def test_the_log_does_not_grow_without_bound(engine, path):
-    for number in range(12):
+    for number in range(30):
         data = bytes([number]) * 2_000_000
         engine.write({object_id(data): data})
-    assert Path(f"{path}-wal").stat().st_size < 8_000_000
+    assert Path(f"{path}-wal").stat().st_size < 14_000_000
     engine.close()
     assert names_in(path.parent) == ["store.mnem"]
     assert engine.size() == path.stat().st_size
