@@ -109,11 +109,8 @@ class Buffer:
         """Buffer a record that a merge has put together."""
         record, blocks = replace(draft.record, transaction=self._transaction), dict[Id, bytes]()
         if draft.copy_vectors:
-            vectors: dict[str, Id] = {}
-            for name, block in record.vectors.items():
-                data = encode_vector(self._blocks.vector(block).tobytes(), new_salt())
-                vectors[name] = vector_id(data)
-                blocks[vectors[name]] = data
+            floats = {n: self._blocks.vector(id).tobytes() for n, id in record.vectors.items()}
+            vectors, blocks = _new_vectors(floats)
             record = replace(record, vectors=vectors)
         data = encode_record(record, new_salt())
         new = object_id(data)
@@ -218,17 +215,13 @@ class Buffer:
             draft: the record, whose vectors are still plain floats.
             shared: those of its vectors that the record which it replaces has already.
         """
-        blocks = {block: self._new[block] for block in shared.values() if block in self._new}
-        vectors = dict(shared)
-        for name, floats in draft.vectors.ids.items():
-            if name not in shared:
-                data = encode_vector(floats, new_salt())
-                vectors[name] = vector_id(data)
-                blocks[vectors[name]] = data
+        floats = {name: each for name, each in draft.vectors.ids.items() if name not in shared}
+        vectors, blocks = _new_vectors(floats)
+        blocks.update((id, self._new[id]) for id in shared.values() if id in self._new)
         stored = StoredRecord(
             draft.content,
             self._transaction,
-            vectors,
+            {**shared, **vectors},
             draft.embedder,
             draft.provenance,
             draft.event_time,
@@ -279,6 +272,17 @@ class Buffer:
 
     def _found(self, key: str, block: Id | None) -> Record | None:
         return None if block is None else self.record(key, block)
+
+
+def _new_vectors(floats: Mapping[str, bytes]) -> tuple[dict[str, Id], dict[Id, bytes]]:
+    """The ids of vectors by name, and their blocks."""
+    ids: dict[str, Id] = {}
+    blocks: dict[Id, bytes] = {}
+    for name, each in floats.items():
+        data = encode_vector(each, new_salt())
+        ids[name] = vector_id(data)
+        blocks[ids[name]] = data
+    return ids, blocks
 
 
 def _shared(draft: Record, old: Record) -> dict[str, Id]:

@@ -50,18 +50,19 @@ def test_a_warm_commit_is_at_most_three_round_trips(far, repo, proxy):
     assert trips(proxy, lambda: far.blocks.engine.write({block: b"data"}, update)) == 1
 
 
-def test_all_that_a_transaction_replaces_costs_one_round_trip(far, repo, proxy):
+@pytest.mark.parametrize(("vectors", "asked"), [({}, 1), ({"title": [1.0, 2.0]}, 2)])
+def test_all_that_a_transaction_replaces_is_asked_for_at_once(far, repo, proxy, vectors, asked):
     def replace(content):
         with far.transaction() as tx:
             for number in range(20):
-                tx.put(f"k/{number}", content, embedding=[number, 1.0])
+                tx.put(f"k/{number}", content, embedding=[number, 1.0], vectors=vectors)
 
     replace("old")
     for content in ("new", "newer"):
         far.blocks.renew()
         list(far.at())  # the nodes of the tree are known, the records are not
         begin, write = 1, 1
-        assert trips(proxy, lambda: replace(content)) == begin + 1 + write  # noqa: B023
+        assert trips(proxy, lambda: replace(content)) == begin + asked + write  # noqa: B023
     assert {record.content for record in repo.at().scan("k/")} == {"newer"}
 
 

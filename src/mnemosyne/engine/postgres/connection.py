@@ -69,21 +69,21 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         question = sql, *_parameters([values[name] for name in names])
         if self.has_session:
             try:
-                self._send_prepared(*question)
+                self._send_prepared(question)
             except _NOT_OURS:
                 self.has_session = False
             else:
                 return partial(self._answer_to_prepared, question)
-        self._send(*question)
+        self._send(question)
         return self._answer
 
-    def _send(self, sql: bytes, data: Sequence[bytes | None], formats: Sequence[Format]) -> None:
+    def _send(self, question: _Question) -> None:
+        sql, data, formats = question
         self.pgconn.send_query_params(sql, data, None, formats, Format.BINARY)
         self.pgconn.flush()
 
-    def _send_prepared(
-        self, sql: bytes, data: Sequence[bytes | None], formats: Sequence[Format]
-    ) -> None:
+    def _send_prepared(self, question: _Question) -> None:
+        sql, data, formats = question
         name = _name(sql)
         if name not in self._names:
             self.pgconn.send_prepare(name, sql)
@@ -97,7 +97,7 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             return self._answer()
         except _NOT_OURS:
             self.has_session = False
-            self._send(*question)
+            self._send(question)
             return self._answer()
 
     def _answer(self) -> Rows:
