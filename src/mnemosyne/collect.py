@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Deletes, Engine, Enumerates, Exclusive, HasReflog
 from mnemosyne.errors import EngineError, ReadOnlyError
+from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import (
     Id,
     decode_commit,
@@ -57,6 +58,7 @@ def collect(
     blocks: Blocks,
     *,
     since: int,
+    now: int,
     dry_run: bool = False,
     compact: bool = False,
     progress: Progress | None = None,
@@ -66,6 +68,7 @@ def collect(
     Args:
         blocks: the objects.
         since: lines of the reflog later than this, in UTC milliseconds, keep what they name.
+        now: the present time in UTC milliseconds.
         dry_run: only say what would be removed.
         compact: also give the room back to the file system, which copies the store.
         progress: called now and then with how many objects have been visited.
@@ -84,11 +87,11 @@ def collect(
         raise ReadOnlyError(f"{engine.url} was opened read-only; gc would write to it")
     stored = set(engine.ids())
     reached = _Reached(blocks, progress)
-    reached.add(_roots(engine, since))
+    reached.add(_roots(engine, since, now))
     sizes = _sizes(engine, stored - reached.ids)
     if not dry_run:
         with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
-            reached.add(_roots(engine, since))
+            reached.add(_roots(engine, since, now))
             reached.add_stored(set(engine.ids()) - stored)
             for block in sizes.keys() & reached.ids:
                 del sizes[block]
@@ -99,15 +102,27 @@ def collect(
     return GcReport(len(sizes), sum(sizes.values()), len(stored) - len(sizes), dry_run)
 
 
-def _roots(engine: Engine, since: int) -> list[Id]:
+def _roots(engine: Engine, since: int, now: int) -> list[Id]:
     """Commits to keep with all that they reach; of those in the reflog, the ones still there."""
     named: set[Id] = {parse_id(ROOT_COMMIT.id)}
     if isinstance(engine, HasReflog):
-        for move in engine.reflog(None):
-            if move.when > since:
-                named.update(parse_id(commit) for commit in (move.old, move.new) if commit)
+        for move in _later(engine.reflog(None), since, now):
+            named.update(parse_id(commit) for commit in (move.old, move.new) if commit)
     refs = set(engine.refs().values())
     return [*refs, *(found for found in _present(engine, named - refs))]
+
+
+def _later(moves: Iterable[ReflogEntry], since: int, now: int) -> Iterator[ReflogEntry]:
+    """The moves after a time, of moves with the newest first.
+
+    One that is dated in the future counts as made at the time of the next one, or now.
+    """
+    made = now
+    for move in moves:
+        if move.when <= now:
+            made = move.when
+        if made > since:
+            yield move
 
 
 def _present(engine: Engine, ids: Collection[Id]) -> Iterator[Id]:

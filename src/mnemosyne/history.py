@@ -37,7 +37,8 @@ class Wanted:
         run: their trailer `Run-Id` is this, or they wrote a record whose provenance has this run.
         source: they wrote a record whose provenance has this source.
         since: UTC milliseconds; they are no older.
-        until: UTC milliseconds; they are no newer.
+        until: UTC milliseconds; they are no newer, or dated in the future.
+        now: the present time in UTC milliseconds.
     """
 
     key: str | None = None
@@ -48,12 +49,13 @@ class Wanted:
     source: str | None = None
     since: int | None = None
     until: int | None = None
+    now: int = 2**63 - 1
 
     def admits(self, blocks: Blocks, commit: Commit) -> bool:
         """Whether a commit is wanted, as far as key and prefix do not decide."""
         if self.author is not None and commit.author != self.author:
             return False
-        if self.until is not None and commit.time > self.until:
+        if self.until is not None and self.until < commit.time <= self.now:
             return False
         if self.since is not None and commit.time < self.since:
             return False

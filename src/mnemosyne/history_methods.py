@@ -51,7 +51,8 @@ class HistoryMethods(BaseMethods):
             source: only commits that wrote a record from this source.
             since: only commits of this time or later: a datetime (naive means UTC) or UTC
                 milliseconds.
-            until: only commits of this time or earlier.
+            until: only commits of this time or earlier, and those dated in the future: a clock
+                was wrong, and when they were made is not known.
             first_parent: only the line of first parents, without the commits that merges brought.
             limit: how many at most.
 
@@ -69,6 +70,7 @@ class HistoryMethods(BaseMethods):
             source,
             None if since is None else check_moment(since, "since"),
             None if until is None else check_moment(until, "until"),
+            self._writer.clock(),
         )
         found = history.log(self.blocks, self.resolve(revision), wanted, first_parent=first_parent)
         return islice(found, limit)

@@ -253,12 +253,13 @@ def stats(blocks: Blocks) -> Stats:
     )
 
 
-def backup(blocks: Blocks, path: str) -> None:
+def backup(blocks: Blocks, path: str, now: int) -> None:
     """Write a consistent copy of the whole store to a new file, which opens as a store.
 
     Args:
         blocks: the objects.
         path: where to write it.
+        now: UTC milliseconds, for the reflog of a copy that begins with an empty one.
 
     Raises:
         AlreadyExistsError: something is at that path.
@@ -279,6 +280,6 @@ def backup(blocks: Blocks, path: str) -> None:
         for start in range(0, len(ids), BATCH):
             target.write(blocks.read(ids[start : start + BATCH]))
         for name, head in refs.items():
-            target.write({}, RefUpdate(name, None, head, why="backup"))
+            target.write({}, RefUpdate(name, None, head, when=now, why="backup"))
     finally:
         target.close()

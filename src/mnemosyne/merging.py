@@ -218,7 +218,7 @@ def _fast_forward(writer: Writer, transaction: Transaction, theirs: Commit) -> N
         parse_id(transaction.base.id),
         parse_id(theirs.id),
         transaction.author,
-        max(writer.clock(), theirs.time),
+        writer.clock(),
         transaction.message,
     )
     write_upon(writer.blocks, {}, update, [theirs.id])

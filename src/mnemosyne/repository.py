@@ -472,7 +472,8 @@ class Repository(
         """Remove what no branch, tag or recent line of the reflog reaches; others write on.
 
         Args:
-            keep_reflog: the age up to which lines of the reflog keep what they name.
+            keep_reflog: the age up to which lines of the reflog keep what they name. A line that
+                is dated in the future counts as made at the time of the next one, or now.
             dry_run: only say what would be removed.
             compact: also give the room back to the file system, which copies the store.
             progress: called now and then with how many objects have been visited.
@@ -483,9 +484,14 @@ class Repository(
             NotFoundError: an object that is needed is missing; nothing was removed.
             CorruptObjectError: an object that is needed is damaged; nothing was removed.
         """
-        since = self._clock() - keep_reflog // timedelta(milliseconds=1)
+        now = self._clock()
         return collect.collect(
-            self.blocks, since=since, dry_run=dry_run, compact=compact, progress=progress
+            self.blocks,
+            since=now - keep_reflog // timedelta(milliseconds=1),
+            now=now,
+            dry_run=dry_run,
+            compact=compact,
+            progress=progress,
         )
 
     def backup(self, path: str | PathLike[str]) -> None:
@@ -495,7 +501,7 @@ class Repository(
             AlreadyExistsError: something is at that path.
             EngineError: the copy cannot be written.
         """
-        maintenance.backup(self.blocks, fspath(path))
+        maintenance.backup(self.blocks, fspath(path), self._clock())
 
     def _check_writable(self) -> None:
         if self.read_only:

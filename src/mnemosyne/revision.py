@@ -159,7 +159,9 @@ def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:
     moves = list(engine.reflog(branch_ref(branch))) or list(engine.reflog(REMOTE + branch))
     if not moves:
         raise NotFoundError(f"there is no branch {branch!r} in {engine.url}")
-    found = _nth(moves, int(then)) if then.isdecimal() else _as_of(moves, parse_time(then, now))
+    found = (
+        _nth(moves, int(then)) if then.isdecimal() else _as_of(moves, parse_time(then, now), now)
+    )
     if found is None:
         raise NotFoundError(f"branch {branch!r} did not exist at {then!r}")
     try:
@@ -174,8 +176,9 @@ def _nth(moves: list[ReflogEntry], back: int) -> str | None:
     return moves[back].new if back < len(moves) else None
 
 
-def _as_of(moves: list[ReflogEntry], when: int) -> str | None:
-    return next((move.new for move in moves if move.when <= when), None)
+def _as_of(moves: list[ReflogEntry], when: int, now: int) -> str | None:
+    """What the last move up to a time led to; one that is dated in the future was made by now."""
+    return next((move.new for move in moves if min(move.when, now) <= when), None)
 
 
 def parse_time(text: str, now: int) -> int:

@@ -49,19 +49,16 @@ class Mover:
 
     Attributes:
         who: the author of the moves.
-        when: UTC milliseconds; a move to a commit from the future has that commit's time.
+        when: UTC milliseconds by the clock of this machine.
     """
 
     who: str
     when: int
 
-    def move(
-        self, source: Blocks, target: Engine, name: str, new: Id, old: Id | None, why: str
-    ) -> None:
-        """Move a ref of the target to a commit that both stores have."""
+    def move(self, target: Engine, name: str, new: Id, old: Id | None, why: str) -> None:
+        """Move a ref of the target to a commit that it has."""
         if new != old:
-            when = max(self.when, source.commit(text_id(new)).time)
-            target.write({}, RefUpdate(name, old, new, self.who, when, why))
+            target.write({}, RefUpdate(name, old, new, self.who, self.when, why))
 
 
 def fetch(
@@ -84,9 +81,9 @@ def fetch(
         why = f"fetch {there.engine.url}"
         for name, head in heads.items() if remote else ():
             ref = remote_ref(remote or "", name)
-            mover.move(there, here, ref, head, here.ref(ref), why)
+            mover.move(here, ref, head, here.ref(ref), why)
         for ref, head in tags.items():
-            mover.move(there, here, ref, head, None, why)
+            mover.move(here, ref, head, None, why)
         for name, head in gone.items():
             ref = remote_ref(remote or "", name)
             here.write({}, RefUpdate(ref, head, None, mover.who, mover.when, why))
@@ -119,14 +116,14 @@ def push(
         if there.ref(ref) != old:
             raise _behind(branch, there)
         tags.update(_new_tags(here.engine, there))
-        mover.move(here, there, ref, new, old, why)
+        mover.move(there, ref, new, old, why)
         for tag, head in tags.items():
-            mover.move(here, there, tag, head, None, why)
+            mover.move(there, tag, head, None, why)
 
     sent = transfer(here, there, [new], land, progress)
     if remote and not here.engine.read_only:
         tracking = remote_ref(remote, branch)
-        mover.move(here, here.engine, tracking, new, here.engine.ref(tracking), f"push {there.url}")
+        mover.move(here.engine, tracking, new, here.engine.ref(tracking), f"push {there.url}")
     return _report(there.url, remote, {branch: new}, tags, sent)
 
 
@@ -149,11 +146,11 @@ def clone(
         tags.update(_new_tags(there.engine, here))
         why = f"clone {there.engine.url}"
         for name, head in heads.items():
-            mover.move(there, here, branch_ref(name), head, None, why)
+            mover.move(here, branch_ref(name), head, None, why)
             if remote:
-                mover.move(there, here, remote_ref(remote, name), head, None, why)
+                mover.move(here, remote_ref(remote, name), head, None, why)
         for ref, head in tags.items():
-            mover.move(there, here, ref, head, None, why)
+            mover.move(here, ref, head, None, why)
 
     wanted = {*heads.values(), *(() if branches else there.engine.refs(TAG).values())}
     sent = transfer(there, here, wanted, land, progress)

@@ -360,7 +360,8 @@ class Transaction:
         if not changes and not self.merges:
             return None
         edit = tree.edit(node, root, changes)
-        unnamed = self._unnamed(head, edit.root)
+        now = self._writer.clock()
+        unnamed = self._unnamed(head, edit.root, now)
         block, ref = encode_commit(unnamed), branch_ref(self.branch)
         new = object_id(block)
         values = self._buffer.objects(changes, put_back=self.merges is None)
@@ -370,7 +371,7 @@ class Transaction:
             parse_id(head.id),
             new,
             self.author,
-            unnamed.time,
+            now,
             self.message,
             IndexEntry(new, self.id, self._new_everywhere(changes)),
             carried(
@@ -385,7 +386,7 @@ class Transaction:
         )
         return _Ready(replace(unnamed, id=text_id(new)), update, objects, values, edit.nodes)
 
-    def _unnamed(self, head: Commit, root: Id) -> Commit:
+    def _unnamed(self, head: Commit, root: Id, now: int) -> Commit:
         """The commit upon a head that leads to a tree, still without its id."""
         parents = [head] if self.merges is None else [head, self.merges]
         return Commit(
@@ -395,7 +396,7 @@ class Transaction:
             transaction=self.id,
             author=self.author,
             message=check_text(self.message, "message"),
-            time=max(self._writer.clock(), *(parent.time for parent in parents)),
+            time=max(now, *(parent.time for parent in parents)),
             generation=1 + max(parent.generation for parent in parents),
             trailers={
                 check_text(name, "a trailer's name"): check_text(value, f"trailer {name!r}")

@@ -59,6 +59,11 @@ class _Reflog(EngineHooks):
             assert list(reflog.reflog("r")) == expected
         assert engine.ref("r") is None
 
+    def test_the_reflog_keeps_times_before_1970(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        engine.write({}, RefUpdate("r", None, blob(1)[0], when=-(10**12)))
+        assert [move.when for move in reflog.reflog("r")] == [-(10**12)]
+
     def test_the_reflog_of_all_refs_holds_those_that_are_gone(self, engine: Engine) -> None:
         reflog = require(engine, HasReflog)
         one, two = blob(1)[0], blob(2)[0]

@@ -41,7 +41,9 @@ _FILTERS = ("key", "prefix", "author", "agent", "run", "source", "since", "until
 @click.option("--run", metavar="ID", help="Only commits of a run; a start of its id is enough.")
 @click.option("--source", metavar="NAME", help="Only commits that wrote a record from this source.")
 @click.option("--since", metavar="TIME", help="Only commits of this time or later.")
-@click.option("--until", metavar="TIME", help="Only commits of this time or earlier.")
+@click.option(
+    "--until", metavar="TIME", help="Only commits of this time or earlier, or dated in the future."
+)
 @click.option("--first-parent", is_flag=True, help="Without the commits that merges brought.")
 @click.option("--all", "every", is_flag=True, help="Of all branches and tags.")
 @click.option("--graph", is_flag=True, help="Draw how commits follow one another.")
