@@ -33,7 +33,7 @@ test-objectstore: $(UV)
 lint: $(UV)
 	$(CREWAI) ruff format --check .
 	$(CREWAI) ruff check .
-	$(CREWAI) basedpyright
+	$(CREWAI) basedpyright --pythonpath .venv-crewai/bin/python
 	$(CREWAI) lint-imports
 
 docs: $(UV)
