@@ -185,10 +185,10 @@ class ScopesKind:
     """Views of scopes, categories and times.
 
     Args:
-        facts: takes them out of a record.
+        facts: takes them out of a record; gives None for a record that the views leave out.
     """
 
-    def __init__(self, facts: Callable[[Record], Facts]) -> None:
+    def __init__(self, facts: Callable[[Record], Facts | None]) -> None:
         self._facts = facts
         self._numbers = _Numbers()
 
@@ -200,9 +200,10 @@ class ScopesKind:
     def advance(self, blocks: Blocks, view: ScopesView, changes: Changes) -> ScopesView:
         """The view of another root; reads the records that it has in place of others."""
         records = blocks.records((key, after) for key, _, after in changes if after is not None)
-        facts = [self._facts(record) for record in records]
-        edits = [(key, after is not None) for key, _, after in changes]
-        return view.spliced(splice(view.keys, edits), facts)
+        read = ((record.key, self._facts(record)) for record in records)
+        facts = {key: each for key, each in read if each is not None}
+        edits = [(key, key in facts) for key, _, _ in changes]
+        return view.spliced(splice(view.keys, edits), list(facts.values()))
 
     def trim(self) -> None:
         """Nothing to do: what views share goes with the last of them."""

@@ -6,19 +6,20 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
-from os import PathLike, fspath
-from threading import Lock
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
+from mnemosyne.adapters.crewai.contents import Contents
 from mnemosyne.adapters.crewai.keys import (
     child_scopes,
     key_for,
+    mended,
     prefix_of,
-    record_id_of,
     scope_path,
 )
+from mnemosyne.adapters.crewai.opened import Opened
 from mnemosyne.adapters.crewai.provenance import current_origin, listen
-from mnemosyne.adapters.crewai.specs import canonical_url, spec_of
+from mnemosyne.adapters.crewai.specs import spec_of
 from mnemosyne.adapters.crewai.translate import (
     common_dimension,
     content_of,
@@ -33,13 +34,9 @@ from mnemosyne.adapters.crewai.translate import (
 )
 from mnemosyne.errors import NotFoundError, ReadOnlyError, ValidationError
 from mnemosyne.model import Blame, Commit, Provenance, Record
-from mnemosyne.objects import Id, parse_id
-from mnemosyne.refs import DEFAULT_BRANCH
-from mnemosyne.repository import Repository, open_repository
-from mnemosyne.snapshot import Snapshot
+from mnemosyne.objects import parse_id
+from mnemosyne.repository import Repository
 from mnemosyne.transaction import Transaction
-from mnemosyne.views.identity import IdentityKind
-from mnemosyne.views.scopes import ScopesKind, ScopesView
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord, ScopeInfo
@@ -55,7 +52,13 @@ class MnemosyneStorageBackend:
     Any number of threads, processes and backends may share one store.
 
     `search` scores by cosine similarity, exactly, and filters before it cuts. A record without an
-    embedding is stored and never found by search. A record id is unique in the branch.
+    embedding is stored and never found by search. A record id is unique in the branch; where
+    something else has put a second record with one id, `get_record` gives the one that was
+    written last, and `save`, `update` and `delete` treat all of them.
+
+    A record that something else has put under a key of CrewAI's, and that is not of its shape, is
+    left out everywhere. A record that was moved to another key is in the scope of that key. Half
+    an emoji in a text, a lone surrogate, is stored as U+FFFD.
 
     `private` is carried, not enforced: the protocol never says who asks, so `search` and
     `list_records` return private records like any others. CrewAI's own recall hides them, one
@@ -82,7 +85,7 @@ class MnemosyneStorageBackend:
         self.branch = branch
         self.author = author
         self._revision: str | None = None
-        self._opened = _Opened(url_or_repository)
+        self._opened = Opened(url_or_repository)
         with suppress(ImportError):  # of an unknown CrewAI: who writes then stays unknown
             listen()
 
@@ -160,9 +163,9 @@ class MnemosyneStorageBackend:
         Raises:
             NotFoundError: no commit has had the record.
         """
-        snapshot = self._snapshot()
-        key = self._keys(snapshot)(record_id) or self._lost_key(snapshot, record_id)
-        return list(self.repository.history(key, snapshot.commit.id))
+        contents = self._contents()
+        key = self._known_key(contents, record_id) or self._lost_key(contents, record_id)
+        return list(self.repository.history(key, contents.snapshot.commit.id))
 
     def why(self, record_id: str) -> Blame:
         """Who gave a record the value that it has, and from which source.
@@ -189,6 +192,8 @@ class MnemosyneStorageBackend:
 
     def save(self, records: "list[MemoryRecord]") -> None:
         """Store records in one commit; one whose id is there already replaces it.
+
+        Embeddings of another dimension are taken if no others remain beside them.
 
         Raises:
             EmbeddingDimensionMismatchError: an embedding has another dimension than the branch's
@@ -232,19 +237,13 @@ class MnemosyneStorageBackend:
             EmbeddingDimensionMismatchError: the query has another dimension than the branch.
             EngineError: the store cannot be read.
         """
-        snapshot = self._snapshot()
+        contents = self._contents()
         try:
-            hits = snapshot.search(
-                query_embedding,
-                prefix=prefix_of(scope_prefix),
-                within=self._scopes(snapshot).with_any(categories) if categories else None,
-                where=metadata_test(metadata_filter) if metadata_filter else None,
-                limit=limit,
-                min_score=min_score,
-                with_vectors=True,
+            hits = contents.search(
+                query_embedding, scope_prefix, categories, metadata_filter, limit, min_score
             )
         except ValidationError:
-            dimensions = snapshot.dimensions()
+            dimensions = contents.snapshot.dimensions()
             if not dimensions:
                 return []
             if len(query_embedding) not in dimensions:
@@ -280,8 +279,12 @@ class MnemosyneStorageBackend:
         deleted: list[str] = []
 
         def write(transaction: Transaction) -> None:
-            snapshot = self._base(transaction)
-            keys = self._candidates(snapshot, scope_prefix, record_ids)
+            contents = self._base(transaction)
+            if record_ids is None:
+                keys = contents.under(scope_prefix)
+            else:
+                keys = contents.with_ids(record_ids, scope_prefix)
+            snapshot = contents.snapshot
             deleted[:] = keys if test is None else (key for key in keys if test(snapshot[key]))
             for key in deleted:
                 transaction.delete(key)
@@ -297,11 +300,9 @@ class MnemosyneStorageBackend:
             ReadOnlyError: the store does not accept writes.
             EngineError: the store failed, and nothing was deleted.
         """
-        prefix = prefix_of(scope_prefix)
 
         def write(transaction: Transaction) -> None:
-            transaction.watch(prefix)
-            for key in list(transaction.keys(prefix)):
+            for key in self._base(transaction).under(scope_prefix):
                 transaction.delete(key)
             transaction.message = f"reset {scope_path(scope_prefix) or '/'}"
 
@@ -313,9 +314,8 @@ class MnemosyneStorageBackend:
         Raises:
             EngineError: the store cannot be read.
         """
-        snapshot = self._snapshot()
-        key = self._keys(snapshot)(record_id)
-        return None if key is None else record_of(snapshot[key])
+        found = self._contents().records(record_id)
+        return record_of(found[0]) if found else None
 
     def list_records(
         self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
@@ -332,9 +332,10 @@ class MnemosyneStorageBackend:
         """
         if limit <= 0 or offset < 0:
             return []
-        snapshot = self._snapshot()
-        keys = self._scopes(snapshot).newest(prefix_of(scope_prefix), limit, offset)
-        return [record_of(record) for record in snapshot.get_many(keys, with_vectors=True)]
+        contents = self._contents()
+        keys = contents.scopes.newest(prefix_of(scope_prefix), limit, offset)
+        records = contents.snapshot.get_many(keys, with_vectors=True)
+        return [record_of(record) for record in records]
 
     def get_scope_info(self, scope: str) -> "ScopeInfo":
         """How many records a scope and those below it hold, their categories, times and children.
@@ -344,7 +345,7 @@ class MnemosyneStorageBackend:
         """
         from crewai.memory.types import ScopeInfo
 
-        view, prefix = self._scopes(self._snapshot()), prefix_of(scope)
+        view, prefix = self._contents().scopes, prefix_of(scope)
         times = view.times(prefix)
         oldest, newest = map(moment_of, times) if times else (None, None)
         return ScopeInfo(
@@ -362,7 +363,7 @@ class MnemosyneStorageBackend:
         Raises:
             EngineError: the store cannot be read.
         """
-        view = self._scopes(self._snapshot())
+        view = self._contents().scopes
         return child_scopes(view.scopes(prefix_of(parent)), scope_path(parent))
 
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
@@ -371,7 +372,7 @@ class MnemosyneStorageBackend:
         Raises:
             EngineError: the store cannot be read.
         """
-        return self._scopes(self._snapshot()).categories(prefix_of(scope_prefix))
+        return self._contents().scopes.categories(prefix_of(scope_prefix))
 
     def count(self, scope_prefix: str | None = None) -> int:
         """How many records there are at or below a scope.
@@ -379,7 +380,7 @@ class MnemosyneStorageBackend:
         Raises:
             EngineError: the store cannot be read.
         """
-        return self._snapshot().count(prefix_of(scope_prefix))
+        return self._contents().scopes.count(prefix_of(scope_prefix))
 
     async def asave(self, records: "list[MemoryRecord]") -> None:
         """`save` in a thread of its own."""
@@ -424,43 +425,28 @@ class MnemosyneStorageBackend:
         sibling._opened = self._opened
         return sibling
 
-    def _snapshot(self) -> Snapshot:
-        return self.repository.at(self._revision or self.branch)
+    def _contents(self) -> Contents:
+        return Contents(self.repository, self.repository.at(self._revision or self.branch))
 
-    def _base(self, transaction: Transaction) -> Snapshot:
+    def _base(self, transaction: Transaction) -> Contents:
         """What a transaction starts from; it depends on all of it from here on."""
         transaction.watch()
-        return self.repository.at(transaction.base.id)
+        return Contents(self.repository, self.repository.at(transaction.base.id))
 
-    def _keys(self, snapshot: Snapshot) -> Callable[[str], str | None]:
-        """Gives the key of a record id; keys without a leading `/` are not CrewAI's."""
-        view = snapshot.view(IdentityKind, record_id_of)
+    def _known_key(self, contents: Contents, record_id: str) -> str | None:
+        """The key of a record id: that of CrewAI's newest record, else of what is there instead."""
+        keys = [record.key for record in contents.records(record_id)]
+        return next(iter(keys or contents.any_keys(record_id)), None)
 
-        def key_of(record_id: str) -> str | None:
-            return next((key for key in view.keys_of(record_id) if key.startswith("/")), None)
-
-        return key_of
-
-    def _scopes(self, snapshot: Snapshot) -> ScopesView:
-        return snapshot.view(ScopesKind, facts_of)
-
-    def _lost_key(self, snapshot: Snapshot, record_id: str) -> str:
+    def _lost_key(self, contents: Contents, record_id: str) -> str:
         """The key that a record had before it was deleted."""
-        for commit in self.repository.log(snapshot.commit.id):
-            before = self.repository.at(commit.parents[0])
-            key = self._keys(before)(record_id)
+        newest = contents.snapshot.commit.id
+        for commit in self.repository.log(newest):
+            before = Contents(self.repository, self.repository.at(commit.parents[0]))
+            key = self._known_key(before, record_id)
             if key is not None:
                 return key
-        raise NotFoundError(f"no commit up to {snapshot.commit.id} has had record {record_id!r}")
-
-    def _candidates(
-        self, snapshot: Snapshot, scope_prefix: str | None, record_ids: list[str] | None
-    ) -> list[str]:
-        prefix = prefix_of(scope_prefix)
-        if record_ids is None:
-            return list(snapshot.scan_keys(prefix))
-        found = map(self._keys(snapshot), dict.fromkeys(record_ids))
-        return [key for key in found if key is not None and key.startswith(prefix)]
+        raise NotFoundError(f"no commit up to {newest} has had record {record_id!r}")
 
     def _put(self, records: "Iterable[MemoryRecord]", message: str) -> None:
         latest = {record.id: record for record in records}
@@ -469,22 +455,22 @@ class MnemosyneStorageBackend:
 
         @cache
         def provenance(source: str | None) -> Provenance:
-            return Provenance(source, origin.agent, origin.task, run=origin.run_id)
+            told = (source, origin.agent, origin.task)
+            source, agent, task = (mended(text) if text else None for text in told)
+            return Provenance(source, agent, task, run=origin.run_id)
 
         def write(transaction: Transaction) -> None:
             base = self._base(transaction)
             if dimension is not None:
-                self._opened.check_dimension(base, dimension)
-            key_of = self._keys(base)
+                self._opened.check_dimension(base, dimension, latest.keys())
             for record in latest.values():
-                old, key = key_of(record.id), key_for(record.scope, record.id)
-                if old is not None and old != key:
-                    transaction.move(old, key)
+                key = key_for(record.scope, record.id)
+                _make_way(transaction, base, record.id, key)
                 transaction.put(
                     key,
                     content_of(record),
                     embedding=embedding_of(record),
-                    provenance=provenance(record.source or None),
+                    provenance=provenance(record.source),
                 )
             transaction.message = message
 
@@ -504,53 +490,8 @@ class MnemosyneStorageBackend:
             write,
             self.branch,
             author=self.author,
-            trailers={name: value for name, value in trailers.items() if value},
+            trailers={name: mended(value) for name, value in trailers.items() if value},
         )
-
-
-class _Opened:
-    """A repository that is opened when it is first needed, shared by sibling backends."""
-
-    def __init__(self, url_or_repository: str | PathLike[str] | Repository) -> None:
-        given = url_or_repository
-        self._repository = given if isinstance(given, Repository) else None
-        self._url = "" if isinstance(given, Repository) else fspath(given)
-        self._branches: set[str] = set()
-        self._lock = Lock()
-        self._known_dimension: tuple[Id, int | None] = (b"", None)
-
-    @property
-    def url(self) -> str:
-        return self._repository.url if self._repository else canonical_url(self._url)
-
-    def repository(self, branch: str) -> Repository:
-        if branch in self._branches and self._repository:
-            return self._repository
-        with self._lock:
-            if self._repository is None:
-                self._repository = open_repository(self._url, create=True)
-            if branch != DEFAULT_BRANCH and branch not in self._repository.branches():
-                self._repository.create_branch(branch)
-            self._branches.add(branch)
-            return self._repository
-
-    def close(self) -> None:
-        if self._repository:
-            self._repository.close()
-
-    def dimension_at(self, root: Id, dimension: int) -> None:
-        """Remember the dimension of the embeddings below a root."""
-        self._known_dimension = root, dimension
-
-    def check_dimension(self, snapshot: Snapshot, dimension: int) -> None:
-        """Raise if the memory has embeddings of another dimension."""
-        root, known = self._known_dimension
-        if root != snapshot.root:
-            vectors = (record.embedding for record in snapshot.scan(prefix_of(None)))
-            known = next((len(vector) for vector in vectors if vector is not None), None)
-            self._known_dimension = snapshot.root, known
-        if known is not None and known != dimension:
-            raise dimension_mismatch(known, dimension)
 
 
 def _unpickled(
@@ -560,21 +501,36 @@ def _unpickled(
     return backend if revision is None else backend.at(revision)
 
 
+def _make_way(transaction: Transaction, base: Contents, record_id: str, key: str) -> None:
+    """Leave a record id no other key than the one that it is about to have."""
+    if base.any_keys(record_id) in ([], [key]):
+        return
+    others = [record.key for record in base.records(record_id) if record.key != key]
+    if others and key not in transaction:
+        transaction.move(others.pop(0), key)
+    for other in others:
+        transaction.delete(other)
+
+
 def _deletion_test(
     categories: list[str] | None,
     older_than: datetime | None,
     metadata_filter: dict[str, Any] | None,
 ) -> Callable[[Record], bool] | None:
-    tests: list[Callable[[Record], bool]] = []
-    if categories:
-        wanted = frozenset(categories)
-        tests.append(lambda record: not wanted.isdisjoint(facts_of(record).categories))
-    if older_than is not None:
-        cut = microseconds(naive_utc(older_than))
-        tests.append(lambda record: (facts_of(record).created or cut) < cut)
-    if metadata_filter:
-        tests.append(metadata_test(metadata_filter))
-    return (lambda record: all(test(record) for test in tests)) if tests else None
+    if not categories and older_than is None and not metadata_filter:
+        return None
+    wanted = frozenset(map(mended, categories or ()))
+    cut = None if older_than is None else microseconds(naive_utc(older_than))
+    matches = metadata_test(metadata_filter or {})
+
+    def test(record: Record) -> bool:
+        facts = facts_of(record)
+        if facts is None or (wanted and wanted.isdisjoint(facts.categories)):
+            return False
+        old = cut is None or (facts.created is not None and facts.created < cut)
+        return old and matches(record)
+
+    return test
 
 
 def _counted(items: Sized) -> str:

@@ -1,21 +1,47 @@
 """Scopes and record ids as keys: `{scope}/{record id}`, CrewAI's own path."""
 
 import re
+from functools import lru_cache
 from urllib.parse import unquote
 
-__all__ = ["child_scopes", "key_for", "prefix_of", "record_id_of", "scope_path"]
+__all__ = [
+    "ROOT",
+    "child_scopes",
+    "key_for",
+    "mended",
+    "prefix_of",
+    "record_id_of",
+    "scope_of",
+    "scope_path",
+]
+
+ROOT = "/"
+"""What all keys of CrewAI's start with, and no others."""
 
 _RESERVED = re.compile("[/%\x00-\x1f\x7f-\x9f]")
 
 
+def mended(text: str) -> str:
+    """A text that can be stored: half a character, a lone surrogate, becomes U+FFFD.
+
+    Models cut an emoji in two now and then; two halves in a row are put together again.
+    """
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    return text
+
+
 def scope_path(scope: str | None) -> str:
     """A scope in one form: `//a/b/` and `a/b` are `/a/b`, and the top is empty."""
-    return "".join(f"/{part}" for part in (scope or "").split("/") if part)
+    return "".join(f"/{part}" for part in mended(scope or "").split("/") if part)
 
 
+@lru_cache(4096)
 def prefix_of(scope: str | None) -> str:
     """What the keys of all records at or below a scope start with."""
-    return "".join(f"/{_quote(part)}" for part in (scope or "").split("/") if part) + "/"
+    return "".join(f"/{_quote(part)}" for part in mended(scope or "").split("/") if part) + ROOT
 
 
 def key_for(scope: str, record_id: str) -> str:
@@ -26,6 +52,26 @@ def key_for(scope: str, record_id: str) -> str:
 def record_id_of(key: str) -> str:
     """The record id in a key."""
     return unquote(key[key.rfind("/") + 1 :])
+
+
+def scope_of(key: str, stored: str) -> str | None:
+    """The scope of the record under a key.
+
+    Args:
+        key: the key.
+        stored: the scope that the record names. It is given back as it is if it is that of the
+            key; a record that was moved to another key is in the scope of that.
+
+    Returns:
+        The scope, or None if the key is not one that `key_for` makes.
+    """
+    prefix, last = key[: key.rfind("/") + 1], key[key.rfind("/") + 1 :]
+    if "%" in last and _quote(unquote(last)) != last:
+        return None
+    if prefix == prefix_of(stored):
+        return stored
+    scope = unquote(prefix[:-1]) or ROOT
+    return scope if prefix == prefix_of(scope) else None
 
 
 def child_scopes(scopes: list[str], parent: str) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, cast
 
-from mnemosyne.adapters.crewai.keys import record_id_of, scope_path
+from mnemosyne.adapters.crewai.keys import ROOT, mended, record_id_of, scope_of, scope_path
 from mnemosyne.model import JSON, Record
 from mnemosyne.views.scopes import Facts
 
@@ -18,6 +18,7 @@ __all__ = [
     "dimension_mismatch",
     "embedding_of",
     "facts_of",
+    "is_memory",
     "metadata_test",
     "microseconds",
     "moment_of",
@@ -26,22 +27,36 @@ __all__ = [
 ]
 
 _EPOCH = datetime(1970, 1, 1)
+_SHAPE: dict[str, type | tuple[type, ...]] = {
+    "content": str,
+    "scope": str,
+    "categories": list,
+    "metadata": dict,
+    "importance": (float, int),
+    "created_at": str,
+    "last_accessed": str,
+    "source": (str, type(None)),
+    "private": bool,
+}
 
 
 def content_of(record: "MemoryRecord") -> JSON:
-    """The fields of a memory record but its id and embedding, as JSON; not yet checked."""
+    """The fields of a memory record but its id and embedding, as JSON; not yet checked.
+
+    Lone surrogates, which models write now and then and no store can hold, become U+FFFD.
+    """
     content = {
         "content": record.content,
         "scope": record.scope,
         "categories": record.categories,
-        "metadata": _listed(record.metadata),
+        "metadata": record.metadata,
         "importance": record.importance,
         "created_at": naive_utc(record.created_at).isoformat(),
         "last_accessed": naive_utc(record.last_accessed).isoformat(),
         "source": record.source,
         "private": record.private,
     }
-    return cast("JSON", content)
+    return cast("JSON", _as_json(content))
 
 
 def embedding_of(record: "MemoryRecord") -> "list[float] | None":
@@ -64,35 +79,62 @@ def common_dimension(records: "Iterable[MemoryRecord]") -> int | None:
 
 
 def record_of(record: Record) -> "MemoryRecord":
-    """The memory record that a record holds, its embedding included."""
+    """The memory record that a record holds, its embedding included; `is_memory` must hold."""
     from crewai.memory.types import MemoryRecord
 
-    fields = dict(cast("dict[str, Any]", record.content))
-    for name in ("created_at", "last_accessed"):
-        fields[name] = datetime.fromisoformat(fields[name])
+    fields = _fields(record)
+    assert fields is not None
     vector = record.embedding
     embedding = None if vector is None else cast("list[float]", vector.tolist())
     return MemoryRecord.model_construct(id=record_id_of(record.key), embedding=embedding, **fields)
 
 
-def facts_of(record: Record) -> Facts:
-    """What scope listings and statistics need of a record."""
-    fields = cast("dict[str, Any]", record.content)
-    if not isinstance(record.content, dict) or "created_at" not in fields:
-        return Facts("", (), None)  # not one of CrewAI's, but on the same branch
-    return Facts(
-        scope_path(fields["scope"]),
-        tuple(fields["categories"]),
-        microseconds(datetime.fromisoformat(fields["created_at"])),
-    )
+def is_memory(record: Record) -> bool:
+    """Whether a record is one that this adapter could have written, by its key and its shape.
+
+    Anything can be put under a key that begins with `/`, by `mnem put` for instance. CrewAI is
+    not shown what is not its own.
+    """
+    return _fields(record) is not None
+
+
+def facts_of(record: Record) -> Facts | None:
+    """What scope listings and statistics need of a record; None if it is not CrewAI's."""
+    fields = _fields(record)
+    if fields is None:
+        return None
+    created = microseconds(fields["created_at"])
+    return Facts(scope_path(fields["scope"]), tuple(fields["categories"]), created)
+
+
+def _fields(record: Record) -> dict[str, Any] | None:
+    """The fields of the memory record that a record holds, None if it holds something else."""
+    if not record.key.startswith(ROOT) or not isinstance(record.content, dict):
+        return None
+    stored = cast("dict[str, Any]", record.content)
+    fields: dict[str, Any] = {name: stored.get(name) for name in _SHAPE}
+    if not all(isinstance(fields[name], types) for name, types in _SHAPE.items()):
+        return None
+    if not all(isinstance(each, str) for each in fields["categories"]):
+        return None
+    try:
+        for name in ("created_at", "last_accessed"):
+            fields[name] = naive_utc(datetime.fromisoformat(fields[name]))
+    except (ValueError, OverflowError):
+        return None
+    fields["scope"] = scope_of(record.key, fields["scope"])
+    return None if fields["scope"] is None else fields
 
 
 def metadata_test(wanted: Mapping[str, Any]) -> Callable[[Record], bool]:
     """Whether the metadata of a record has all the given values; a missing one equals None."""
+    sought = cast("dict[str, Any]", _as_json(dict(wanted)))
 
     def matches(record: Record) -> bool:
-        metadata = cast("dict[str, Any]", record.content)["metadata"]
-        return all(metadata.get(name) == value for name, value in wanted.items())
+        fields = _fields(record)
+        return fields is not None and all(
+            fields["metadata"].get(name) == value for name, value in sought.items()
+        )
 
     return matches
 
@@ -120,12 +162,15 @@ def dimension_mismatch(stored: int, new: int) -> ValueError:
     return EmbeddingDimensionMismatchError(stored, new)
 
 
-def _listed(value: object) -> object:
-    """JSON's view of a value: tuples are lists."""
+def _as_json(value: object) -> object:
+    """JSON's view of a value: tuples are lists, and texts can be stored."""
     match value:
+        case str():
+            return mended(value)
         case dict():
-            return {k: _listed(item) for k, item in cast("dict[object, object]", value).items()}
+            items = cast("dict[object, object]", value).items()
+            return {_as_json(name): _as_json(item) for name, item in items}
         case list() | tuple():
-            return [_listed(item) for item in cast("list[object]", value)]
+            return [_as_json(item) for item in cast("list[object]", value)]
         case _:
             return value

@@ -16,6 +16,7 @@ from mnemosyne.testing.crewai.base import (
     hit_ids,
     make,
     must_get,
+    stored_ids,
 )
 
 if TYPE_CHECKING:
@@ -129,6 +130,16 @@ class RoundTripContract(BackendContract):
         backend.save([make("t", content=TEXTS[name], categories=[TEXTS[name], "plain"])])
         found = must_get(backend, "t")
         assert (found.content, found.categories) == (TEXTS[name], [TEXTS[name], "plain"])
+
+    def test_half_an_emoji(self, backend: StorageBackend) -> None:
+        """Half an emoji in one text of a batch loses no record, and nothing else of the text."""
+        broken = make("broken")
+        broken.content = "before \ud83d after"
+        backend.save([make("good"), broken, make("good too")])
+        assert stored_ids(backend) == {"good", "broken", "good too"}
+        found = must_get(backend, "broken").content
+        assert found.startswith("before ")
+        assert found.endswith(" after")
 
     @pytest.mark.parametrize("name", METADATA)
     def test_metadata(self, backend: StorageBackend, name: str) -> None:

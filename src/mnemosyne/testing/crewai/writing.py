@@ -149,7 +149,7 @@ class WritingContract(BackendContract):
 
 
 class DimensionContract(BackendContract):
-    """All vectors of a store have one length, the first one's, until everything is reset."""
+    """All vectors of a store have one length, the first one's, until all are replaced or reset."""
 
     def test_dimension_mixed_batch(self, backend: StorageBackend) -> None:
         """Two lengths in one batch are refused, and nothing is saved."""
@@ -187,14 +187,32 @@ class DimensionContract(BackendContract):
             assert (caught.value.stored_dim, caught.value.new_dim) == (4, 8)
 
     def test_dimension_update(self, backend: StorageBackend) -> None:
-        """Updating with another length raises, and the old record stays whole."""
+        """Updating one of several with another length raises, and the old record stays whole."""
         from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 
-        backend.save([make("a", content="kept")])
+        backend.save([make("a", content="kept"), make("b", Y)])
         with pytest.raises(EmbeddingDimensionMismatchError):
             backend.update(make("a", LONG, content="lost"))
         assert must_get(backend, "a").content == "kept"
-        assert hit_ids(backend.search(X)) == ["a"]
+        assert hit_ids(backend.search(X, min_score=0.5)) == ["a"]
+
+    def test_dimension_of_all(self, open_backend: OpenBackend) -> None:
+        """A save that replaces every record may bring another length, and so reopened."""
+        backend = open_backend()
+        backend.save([make("a"), make("b", Y), make("bare", None)])
+        backend.save([make("a", LONG), make("b", LONG, scope="/moved"), make("new", LONG)])
+        for each in (backend, open_backend()):
+            assert stored_ids(each) == {"a", "b", "bare", "new"}
+            assert set(hit_ids(each.search(LONG))) == {"a", "b", "new"}
+
+    def test_dimension_of_the_only_record(self, open_backend: OpenBackend) -> None:
+        """Updating the only record may bring another length, and so reopened."""
+        backend = open_backend()
+        backend.save([make("a")])
+        backend.update(make("a", LONG, content="new"))
+        for each in (backend, open_backend()):
+            assert must_get(each, "a").content == "new"
+            assert hit_ids(each.search(LONG)) == ["a"]
 
     def test_dimension_unfixed(self, open_backend: OpenBackend) -> None:
         """A first record without a vector fixes no dimension, and so reopened."""
