@@ -3,7 +3,7 @@
 import time
 from collections.abc import Collection
 from contextlib import ExitStack
-from os import PathLike, fspath
+from os import PathLike
 
 from mnemosyne import sync
 from mnemosyne.blocks import Blocks
@@ -60,10 +60,10 @@ def clone(
         if isinstance(source, Repository):
             there = source.blocks
         else:
-            there = Blocks(open_engine(fspath(source), read_only=True))
+            there = Blocks(open_engine(source, read_only=True))
             stack.callback(there.engine.close)
         sync.branch_heads(there.engine, branches)
-        here = open_engine(fspath(target), create=True, durability=durability)
+        here = open_engine(target, create=True, durability=durability)
         on_failure.callback(here.close)
         sync.clone(
             there,

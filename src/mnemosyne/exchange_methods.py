@@ -1,7 +1,7 @@
 """The part of `Repository` that writes files for others and reads theirs."""
 
 from collections.abc import Callable, Collection
-from os import PathLike, fspath
+from os import PathLike
 
 from mnemosyne import bundles, jsonl
 from mnemosyne.base_methods import BaseMethods
@@ -9,6 +9,7 @@ from mnemosyne.bundles import Bundle
 from mnemosyne.errors import NotFoundError
 from mnemosyne.model import Commit
 from mnemosyne.objects import Id
+from mnemosyne.paths import path_text
 from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
 
 __all__ = ["ExchangeMethods"]
@@ -41,7 +42,9 @@ class ExchangeMethods(BaseMethods):
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
-        return bundles.export_car(self.blocks, fspath(path), self._chosen(branches, tags), progress)
+        return bundles.export_car(
+            self.blocks, path_text(path), self._chosen(branches, tags), progress
+        )
 
     def import_car(
         self, path: str | PathLike[str], *, prefix: str = "", progress: Progress | None = None
@@ -66,7 +69,7 @@ class ExchangeMethods(BaseMethods):
         """
         return bundles.import_car(
             self.blocks,
-            fspath(path),
+            path_text(path),
             prefix=prefix,
             who=self._writer.author,
             when=self._writer.clock(),
@@ -98,7 +101,7 @@ class ExchangeMethods(BaseMethods):
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
-        return jsonl.export_jsonl(fspath(path), self.at(revision).scan(prefix), progress)
+        return jsonl.export_jsonl(path_text(path), self.at(revision).scan(prefix), progress)
 
     def import_jsonl(
         self,
@@ -127,7 +130,7 @@ class ExchangeMethods(BaseMethods):
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """
-        name = fspath(path)
+        name = path_text(path)
         lines = jsonl.read_jsonl(name)
         return self.transact(
             lambda transaction: jsonl.put_lines(transaction, lines, name),

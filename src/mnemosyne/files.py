@@ -6,9 +6,25 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
-from mnemosyne.errors import AlreadyExistsError, EngineError, NotFoundError
+from mnemosyne.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
+from mnemosyne.paths import absolute, path_text, require_meant, require_trimmed
 
-__all__ = ["existing_file", "new_file"]
+__all__ = ["existing_file", "file_path", "new_file"]
+
+
+def file_path(path: str | os.PathLike[str]) -> str:
+    """The absolute path of a file to write or read.
+
+    Raises:
+        ValidationError: it was surely meant otherwise, as with `~`, or is not a path.
+        NotFoundError: it is relative, and the current directory is gone.
+    """
+    text = path_text(path)
+    if not text:
+        raise ValidationError("the path of a file cannot be empty")
+    require_trimmed(text, text)
+    require_meant(text, text)
+    return absolute(text)
 
 
 @contextmanager
@@ -18,9 +34,11 @@ def new_file(path: str) -> Generator[BinaryIO]:
     Raises:
         AlreadyExistsError: something is at that path.
         EngineError: it cannot be written.
+        MnemosyneError: as `file_path` raises.
     """
+    target = Path(file_path(path))
     try:
-        file = Path(path).open("xb")  # noqa: SIM115
+        file = target.open("xb")
     except FileExistsError:
         raise AlreadyExistsError(f"{path} exists; an export overwrites nothing") from None
     except OSError as error:
@@ -31,7 +49,7 @@ def new_file(path: str) -> Generator[BinaryIO]:
             file.flush()
             os.fsync(file.fileno())
     except BaseException as error:
-        Path(path).unlink()
+        target.unlink()
         if isinstance(error, OSError) and not isinstance(error, EngineError):
             raise _unwritable(path, error) from error
         raise
@@ -44,9 +62,10 @@ def existing_file(path: str) -> Generator[BinaryIO]:
     Raises:
         NotFoundError: there is none at that path.
         EngineError: it cannot be read.
+        MnemosyneError: as `file_path` raises.
     """
     try:
-        file = Path(path).open("rb")  # noqa: SIM115
+        file = Path(file_path(path)).open("rb")  # noqa: SIM115
     except FileNotFoundError:
         raise NotFoundError(f"there is no file {path}") from None
     except OSError as error:

@@ -9,6 +9,7 @@ from mnemosyne.engine import canonical_url, open_engine
 from mnemosyne.engine.base import Engine, HasSettings, RefUpdate
 from mnemosyne.engine.shared import without_password
 from mnemosyne.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
+from mnemosyne.paths import path_text
 from mnemosyne.refs import remote_ref
 
 __all__ = ["DEFAULT_REMOTE", "add_remote", "opened", "remotes", "remove_remote"]
@@ -90,7 +91,7 @@ def opened(
         NotFoundError: there is no such remote or store.
         MnemosyneError: the store cannot be opened.
     """
-    text = os.fspath(remote)
+    text = path_text(remote, "a remote")
     url = remotes(engine).get(text)
     try:
         other = open_engine(text if url is None else url, read_only=read_only)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
-from os import PathLike, fspath
+from os import PathLike
 from types import TracebackType
 from typing import Literal, Self, overload
 
@@ -21,6 +21,7 @@ from mnemosyne.errors import (
     RefConflictError,
 )
 from mnemosyne.exchange_methods import ExchangeMethods
+from mnemosyne.files import file_path
 from mnemosyne.graph import merge_bases
 from mnemosyne.history_methods import HistoryMethods
 from mnemosyne.index_methods import IndexMethods
@@ -81,12 +82,13 @@ def open_repository(
         FormatVersionError: the store was written in a newer format.
         ReadOnlyError: it must be made or written, and cannot be.
         EngineError: what is there is no store, or cannot be read.
-        ValidationError: the URL is of no known form.
+        ValidationError: the URL is of no known form, or the path was surely meant otherwise:
+            nothing expands `~` and variables, and nothing takes off quotes.
 
     Warns:
         NetworkFileSystemWarning: a file to be written lies on a network file system.
     """
-    engine = open_engine(fspath(url), create=create, read_only=read_only, durability=durability)
+    engine = open_engine(url, create=create, read_only=read_only, durability=durability)
     repository = Repository(engine, author=author, embed=embed)
     if create and not read_only:
         initialise(repository.blocks, _now())
@@ -499,9 +501,10 @@ class Repository(
 
         Raises:
             AlreadyExistsError: something is at that path.
+            ValidationError: the path was surely meant otherwise, as with `~`.
             EngineError: the copy cannot be written.
         """
-        maintenance.backup(self.blocks, fspath(path), self._clock())
+        maintenance.backup(self.blocks, file_path(path), self._clock())
 
     def _check_writable(self) -> None:
         if self.read_only:

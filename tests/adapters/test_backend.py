@@ -388,3 +388,33 @@ class TestApartFromAnyStore:
             with pytest.raises((EngineError, mnemosyne.CorruptObjectError), match=bad.name):
                 MnemosyneStorageBackend(bad).count()
         assert text.read_text().startswith("hello")
+
+
+BAD_URLS = [
+    "~/crew.mnem",
+    "$HOME/crew.mnem",
+    "crew.mnem\r",
+    "'s3://bucket/crew'",
+    '"postgresql://agent@db/memory?repository=support"',
+    "data/",
+    None,
+    b"crew.mnem",
+]
+
+
+@pytest.mark.parametrize("url", BAD_URLS)
+def test_a_url_that_was_meant_otherwise_is_refused_at_once(registered, url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for use in (register, MnemosyneStorageBackend):
+        with pytest.raises(ValidationError):
+            use(url)
+    assert resolve_memory_storage("lancedb") is registered
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("spec", ["mnemosyne+~/crew.mnem", "'mnemosyne+crew.mnem'", " mnemosyne+x"])
+def test_a_spec_that_was_meant_otherwise_is_refused(registered, spec, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValidationError):
+        resolve_memory_storage(spec)
+    assert list(tmp_path.iterdir()) == []

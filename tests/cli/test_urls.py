@@ -39,6 +39,10 @@ def require_one_line(mnem, url, code, said):
         ("sqlite:///a?mode=ro", 5, "write '?' as %3F"),
         ("memory://", 5, "name a file instead"),
         ("postgresql://host/db", 5, "write postgresql://USER@HOST:PORT/DATABASE?repository=NAME"),
+        ("~/a.mnem", 5, "os.path.expanduser"),
+        ("'a.mnem'", 5, "pass it without the quotes"),
+        ("a.mnem\r", 5, "pass it without"),
+        ("data/", 5, "name a file in it"),
         ("s3://", 5, "write s3://BUCKET/PREFIX"),
         ("s3://bucket/prefix?color=blue", 5, "there are endpoint, region"),
         ("nowhere.mnem", 3, "`mnem init`"),
@@ -49,6 +53,46 @@ def require_one_line(mnem, url, code, said):
 )
 def test_what_is_wrong_with_a_url(mnem, url, code, said):
     require_one_line(mnem, url, code, said)
+
+
+@pytest.mark.parametrize("url", ["~/a.mnem", "'a.mnem'", "$HOME/a.mnem", "a.mnem\r"])
+def test_nothing_is_made_of_a_path_that_was_meant_otherwise(mnem, store, here, url, monkeypatch):
+    before = sorted(here.iterdir())
+    for arguments in (
+        ("init", url),
+        ("init", "-s", url),
+        ("clone", url, "copy.mnem"),
+        ("clone", str(store.path), url),
+        ("remote", "other", url),
+        ("push", url),
+        ("backup", url),
+        ("export", url),
+        ("export", url, "--format", "jsonl"),
+        ("import", url),
+        ("bundle", url),
+    ):
+        mnem(*arguments, code=5)
+    monkeypatch.setenv("MNEMOSYNE_URL", url)
+    mnem("init", code=5)
+    mnem("log", code=5)
+    assert sorted(here.iterdir()) == before
+
+
+def test_the_current_directory_is_gone(mnem, store, here, monkeypatch):
+    gone = here / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    try:
+        assert "directory, which is gone" in mnem("log", code=3).stderr
+        for arguments in (("init", "x.mnem"), ("log", "-s", "x.mnem"), ("clone", "x.mnem")):
+            assert "'x.mnem' is relative" in mnem(*arguments, code=3).stderr
+        assert (
+            "'x.car' is relative" in mnem("-s", str(store.path), "export", "x.car", code=3).stderr
+        )
+        assert mnem("-s", str(store.path), "status", "--json").json["records"] == 3
+    finally:
+        os.chdir(here)
 
 
 def test_a_file_of_something_else(mnem, here):

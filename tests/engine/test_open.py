@@ -3,12 +3,13 @@
 import os
 import re
 import sqlite3
+from functools import partial
 from pathlib import Path
 
 import apsw
 import pytest
 
-from mnemosyne.engine import open_engine
+from mnemosyne.engine import canonical_url, open_engine
 from mnemosyne.engine.base import RefUpdate
 from mnemosyne.errors import (
     CorruptObjectError,
@@ -130,12 +131,87 @@ def test_each_memory_store_is_a_new_one():
         ("", "names no file"),
         ("a\0b", "NUL"),
         ("a\udcff", "UTF-8"),
+        ("~/memory.mnem", r"expanduser.*\./~"),
+        ("~", "expanduser"),
+        ("~bob/memory.mnem", "expanduser"),
+        ("sqlite:///~/memory.mnem", "expanduser"),
+        ("$HOME/memory.mnem", "expandvars"),
+        ("${HOME}/memory.mnem", "expandvars"),
+        ("/srv/${TENANT}/memory.mnem", "expandvars"),
+        ("sqlite:////srv/${TENANT}/memory.mnem", "expandvars"),
+        ("%USERPROFILE%\\memory.mnem", "expandvars"),
+        ('"postgresql://agent@db/memory?repository=support"', "begins with a quotation mark"),
+        ("postgresql://agent@db/memory?repository=support'", "ends with a quotation mark"),
+        ("“memory.mnem”", "begins with a quotation mark"),
+        (" s3://bucket/prefix", "begins with white space"),
+        ("memory.mnem\r", "ends with white space"),
+        ("postgresql://agent@db/memory?repository=support\r\n", "ends with white space"),
+        ("\ufeffmemory.mnem", "begins with white space"),
+        ("memory:// ", "ends with white space"),
+        ("memo\try.mnem", "control character"),
+        ("url=sqlite:///memory.mnem", "holds '://'"),
+        ("data/http://host/x", "holds '://'"),
+        ("data/", "names a directory"),
+        ("/", "names a directory"),
+        ("sqlite:///data/", "names a directory"),
     ],
 )
-def test_urls_that_are_none(url, said):
-    with pytest.raises(ValidationError, match=said) as raised:
-        open_engine(url, create=True)
-    assert repr(url) in str(raised.value)
+def test_urls_that_are_none(url, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for use in (partial(open_engine, create=True), canonical_url):
+        with pytest.raises(ValidationError, match=said) as raised:
+            use(url)
+        assert repr(url) in str(raised.value)
+    assert names_in(tmp_path) == []
+
+
+@pytest.mark.parametrize("url", [None, 3, b"x.mnem", os.DirEntry, ["x.mnem"]])
+def test_what_is_not_a_text_is_not_a_url(url):
+    for use in (open_engine, canonical_url):
+        with pytest.raises(ValidationError, match=r"must be a str or a pathlib\.Path, not"):
+            use(url)
+
+
+def test_a_password_is_not_shown_of_what_is_refused():
+    for url in ('"postgresql://u:s3cret@db/m?repository=r"', " x=postgresql://u:s3cret@db/m"):
+        with pytest.raises(ValidationError, match="u@db") as raised:
+            open_engine(url)
+        assert "s3cret" not in str(raised.value)
+
+
+def test_odd_names_can_still_be_meant(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for url in ("./~/x", "./$HOME/x", "sqlite:///%7E/y", "sqlite:///%24HOME/y", "~x.mnem", "a$b"):
+        fill(open_engine(url, create=True))
+    assert names_in(tmp_path) == ["$HOME", "a$b", "~", "~x.mnem"]
+    assert names_in(tmp_path / "~") == names_in(tmp_path / "$HOME") == ["x", "y"]
+
+
+@pytest.fixture
+def nowhere(tmp_path, monkeypatch):
+    """Be in a directory that is gone."""
+    directory = tmp_path / "gone"
+    directory.mkdir()
+    monkeypatch.chdir(directory)
+    directory.rmdir()
+    yield
+    os.chdir(tmp_path)
+
+
+@pytest.mark.usefixtures("nowhere")
+def test_a_relative_path_where_the_current_directory_is_gone(tmp_path):
+    for url in ("x.mnem", Path("x.mnem"), "sqlite:///x.mnem"):
+        for use in (partial(open_engine, create=True), canonical_url):
+            with pytest.raises(
+                NotFoundError, match=r"'x\.mnem'.*directory, which is gone.*absolute"
+            ):
+                use(url)
+    engine = open_engine(tmp_path / "x.mnem", create=True)
+    fill(engine)
+    with pytest.raises(NotFoundError, match="which is gone"):
+        engine.backup("copy.mnem")
+    engine.backup(str(tmp_path / "copy.mnem"))
+    assert open_engine(tmp_path / "copy.mnem").ref("r") == BLOCK
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 import os
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 
 import click
 
@@ -45,7 +44,7 @@ class Session:
             NotFoundError: there is no store.
             UsageError: there are several, and none was named.
         """
-        return self.url or find_store(Path.cwd(), os.environ)
+        return self.url or find_store(os.environ)
 
     def open(self, *, author: str | None = None) -> Repository:
         """Open the store until the command ends, for reading unless there is an author.

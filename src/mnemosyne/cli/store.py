@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from mnemosyne.errors import NotFoundError
+from mnemosyne.paths import absolute
 
 __all__ = ["ENVIRONMENT", "find_store"]
 
@@ -13,23 +14,23 @@ ENVIRONMENT = "MNEMOSYNE_URL"
 SUFFIX = ".mnem"
 
 
-def find_store(start: Path, environment: Mapping[str, str]) -> str:
+def find_store(environment: Mapping[str, str]) -> str:
     """The URL of the store: from the environment, else the only file around.
 
     Args:
-        start: the directory to look in; then in those above it.
         environment: the variables of the process.
 
     Returns:
         The value of `MNEMOSYNE_URL`, else the path of the only `*.mnem` file in the nearest
-        directory that has any.
+        directory that has any, from the current one upwards.
 
     Raises:
-        NotFoundError: there is none.
+        NotFoundError: there is none, or the current directory is gone.
         UsageError: the nearest directory with any has several.
     """
     if url := environment.get(ENVIRONMENT):
         return url
+    start = Path(absolute("."))
     for directory in (start, *start.parents):
         found = sorted(path for path in directory.glob(f"*{SUFFIX}") if path.is_file())
         if len(found) > 1:

@@ -8,6 +8,7 @@ from urllib.parse import quote, unquote_to_bytes
 from mnemosyne.engine.base import Engine
 from mnemosyne.engine.shared import without_password
 from mnemosyne.errors import EngineError, ValidationError
+from mnemosyne.paths import absolute, path_text, require_meant, require_trimmed
 
 __all__ = ["canonical_url", "open_engine"]
 
@@ -30,7 +31,7 @@ def open_engine(
     """Open the store that a URL names.
 
     Args:
-        url: a plain path, which is taken literally; `sqlite:///relative/path` or
+        url: a plain path, in which nothing is expanded; `sqlite:///relative/path` or
             `sqlite:////absolute/path`, where `%`, `?`, `#` and the like are percent-encoded;
             `postgresql://user@host/database?repository=NAME`, with what else libpq takes;
             `s3://bucket/prefix`, with the options of `objectstore.url.ObjectStoreUrl`; or
@@ -46,8 +47,10 @@ def open_engine(
         The engine; what it can do beyond `Engine` is told by `isinstance`.
 
     Raises:
-        ValidationError: the URL is none that is known, or an argument is out of its range.
-        NotFoundError: nothing is there and `create` was not asked for.
+        ValidationError: the URL is none that is known, the path was surely meant otherwise, as
+            with `~`, or an argument is out of its range.
+        NotFoundError: nothing is there and `create` was not asked for, or the path is relative
+            and the current directory is gone.
         FormatVersionError: the store was written by a newer version.
         ReadOnlyError: the store lies where it cannot be written, and `read_only` was not asked for.
         CorruptObjectError: the store is damaged.
@@ -59,7 +62,7 @@ def open_engine(
         raise ValidationError(
             f"busy_timeout is 0 to {_MAX_TIMEOUT:,} seconds, not {busy_timeout!r}"
         )
-    url = os.fspath(url)
+    url = _text(url)
     if _scheme(url) in _POSTGRES:
         return _open_postgres(
             url,
@@ -97,9 +100,10 @@ def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
         secrets: keep a password in it, for opening and not for showing.
 
     Raises:
-        ValidationError: the URL is none that is known.
+        ValidationError: the URL is none that is known, or the path was surely meant otherwise.
+        NotFoundError: the path is relative, and the current directory is gone.
     """
-    url = os.fspath(url)
+    url = _text(url)
     if _scheme(url) in _POSTGRES:
         from mnemosyne.engine.postgres.url import parse_url
 
@@ -114,6 +118,12 @@ def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
 
 
 _MAX_TIMEOUT = 1_000_000
+
+
+def _text(url: str | os.PathLike[str]) -> str:
+    text = path_text(url, "a path or URL")
+    require_trimmed(text, without_password(text))
+    return text
 
 
 def _scheme(url: str) -> str | None:
@@ -182,7 +192,11 @@ def _path(url: str) -> str | None:
     if scheme not in ("path", "sqlite"):
         shown = without_password(url)
         raise ValidationError(f"{shown!r}: the scheme {scheme}:// is unknown; use {_KNOWN}")
-    return _checked(rest if scheme == "path" else _decoded(rest, url), url)
+    if scheme == "path":
+        require_meant(rest, without_password(url))
+        return _checked(rest, url)
+    require_meant(rest.removeprefix("/"), url)
+    return _checked(_decoded(rest, url), url)
 
 
 def _decoded(rest: str, url: str) -> str:
@@ -209,7 +223,7 @@ def _checked(path: str, url: str) -> str:
         path.encode()
     except UnicodeEncodeError:
         raise ValidationError(f"{url!r}: the path is not UTF-8") from None
-    return os.path.abspath(path)  # noqa: PTH100 - links stay as they are
+    return absolute(path)
 
 
 def _sqlite_url(path: str) -> str:

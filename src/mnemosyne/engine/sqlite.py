@@ -33,6 +33,7 @@ from mnemosyne.engine.sqlite_schema import (
 from mnemosyne.errors import AlreadyExistsError, EngineError, ReadOnlyError
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id
+from mnemosyne.paths import absolute
 
 __all__ = ["SQLiteEngine"]
 
@@ -216,7 +217,7 @@ class SQLiteEngine:
 
     def backup(self, path: str) -> None:
         """See `Snapshots.backup`. Writers go on meanwhile."""
-        target = Path(os.path.abspath(path))  # noqa: PTH100 - links stay as they are
+        target = Path(absolute(path))
         try:
             target.touch(exist_ok=False)
         except FileExistsError:

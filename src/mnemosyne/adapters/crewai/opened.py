@@ -25,7 +25,7 @@ class Opened:
     def __init__(self, url_or_repository: str | PathLike[str] | Repository) -> None:
         given = url_or_repository
         self._repository = given if isinstance(given, Repository) else None
-        self._url = "" if isinstance(given, Repository) else fspath(given)
+        self._url = "" if isinstance(given, Repository) else _checked(given)
         self._branches: set[str] = set()
         self._lock = Lock()
         self._known_dimension: tuple[Id, int | None] = (b"", None)
@@ -77,3 +77,9 @@ class Opened:
         other = contents.other_dimension(dimension, replaced)
         if other is not None:
             raise dimension_mismatch(other, dimension)
+
+
+def _checked(url: str | PathLike[str]) -> str:
+    """A URL as given, if it is one; else it would be found out in the background, by nobody."""
+    canonical_url(url)
+    return fspath(url)

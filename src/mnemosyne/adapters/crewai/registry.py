@@ -1,7 +1,7 @@
 """`register`: make a store the memory of every crew, agent and flow of the process."""
 
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,7 @@ class _Factory:
     def __call__(self, spec: str) -> Any:
         if spec == _DEFAULT_SPEC:
             return self.backend(self.url, self.branch)
-        if spec.startswith(PREFIX):
+        if PREFIX in spec:
             url, branch, revision = parse_spec(spec)
             backend = self.backend(canonical_url(url, secrets=True), branch)
             return backend if revision is None else backend.at(revision)
@@ -67,12 +67,12 @@ def register(
 
     Raises:
         ImportError: crewai is not installed.
-        ValidationError: the URL is of no known form.
+        ValidationError: the URL is of no known form, or the path was surely meant otherwise.
     """
     from crewai.memory.storage import factory
 
+    opened = canonical_url(url, secrets=True)
     unregister()
-    opened = canonical_url(fspath(url), secrets=True)
     ours = _Factory(opened, branch, author, factory._factory)  # pyright: ignore[reportPrivateUsage]
     factory.set_memory_storage_factory(ours)
     return ours.backend(ours.url, branch)

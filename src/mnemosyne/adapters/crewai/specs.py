@@ -4,6 +4,8 @@
 """
 
 from mnemosyne.engine import canonical_url
+from mnemosyne.engine.shared import without_password
+from mnemosyne.errors import ValidationError
 from mnemosyne.refs import DEFAULT_BRANCH
 
 __all__ = ["PREFIX", "canonical_url", "parse_spec", "spec_of"]
@@ -26,7 +28,13 @@ def spec_of(url: str, branch: str, revision: str | None) -> str:
 
 
 def parse_spec(spec: str) -> tuple[str, str, str | None]:
-    """The URL or path, branch and revision in a spec; the inverse of `spec_of`."""
+    """The URL or path, branch and revision in a spec; the inverse of `spec_of`.
+
+    Raises:
+        ValidationError: something stands before the prefix, such as a quotation mark.
+    """
+    if not spec.startswith(PREFIX):
+        raise ValidationError(f"{without_password(spec)!r} does not begin with {PREFIX}")
     url, _, rest = spec.removeprefix(PREFIX).partition("#")
     branch, _, revision = rest.partition("@")
     return url, branch or DEFAULT_BRANCH, revision or None

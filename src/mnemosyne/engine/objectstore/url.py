@@ -1,11 +1,11 @@
 """What an `s3://` URL says: where the repository is, and how patiently to ask for it."""
 
-import os
 import re
 from dataclasses import dataclass, replace
 from urllib.parse import parse_qsl, quote, urlencode
 
 from mnemosyne.errors import ValidationError
+from mnemosyne.paths import absolute, require_meant
 
 __all__ = ["ObjectStoreUrl", "parse_url"]
 
@@ -104,7 +104,8 @@ def _options(url: str, query: str) -> dict[str, str]:
     if not _ENDPOINT.fullmatch(endpoint):
         raise ValidationError(f"{url!r}: the endpoint begins with http:// or https:// and a host")
     if "cache" in options:
-        options["cache"] = os.path.abspath(options["cache"])  # noqa: PTH100 - links stay as they are
+        require_meant(options["cache"].rstrip("/"), url)
+        options["cache"] = absolute(options["cache"])
     return options
 
 
