@@ -343,6 +343,8 @@ class ActionMethods(BaseMethods):
             The new commit, or the head if it is so already. With `dry_run` the plan.
 
         Raises:
+            ConflictError: a record would come back beside one with the same id (see `Conflict`)
+                that is outside the prefix; nothing was written.
             NotFoundError: there is no such revision or branch.
             InvalidRevisionError: the revision is none.
             ReadOnlyError: the repository was opened for reading.

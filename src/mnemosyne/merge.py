@@ -14,8 +14,19 @@ from mnemosyne.combine import Draft, Held, Version, combine, identical
 from mnemosyne.fieldwise import Missing
 from mnemosyne.model import Conflict, ConflictKind, Record
 from mnemosyne.objects import Id, StoredRecord, decode_record
+from mnemosyne.validation import record_id
 
-__all__ = ["Clash", "Draft", "Follow", "Held", "Merged", "State", "merge_states", "merge_trees"]
+__all__ = [
+    "Clash",
+    "Draft",
+    "Follow",
+    "Held",
+    "Merged",
+    "State",
+    "clash_of_ids",
+    "merge_states",
+    "merge_trees",
+]
 
 
 Follow: TypeAlias = Callable[[str], str | None]
@@ -169,6 +180,7 @@ class _Merge:
                 self._combine(key, self._was(key), self._mine(key), self._other(key))
             else:
                 self._changes[key] = theirs
+        self._find_doubles()
         self._clashes.sort(key=lambda clash: clash.conflict.key)
         return Merged(self._changes, self._clashes)
 
@@ -208,15 +220,56 @@ class _Merge:
             return {}
         self._prefetch(side.values())
         found: dict[str, str] = {}
+        with_id: dict[str | None, str] = {}
         for key, held in side.items():
             record = self._stored(held)
-            if not isinstance(record, Missing) and record.moved_from in removed:
+            if isinstance(record, Missing):
+                continue
+            if record.moved_from in removed:
                 found[record.moved_from] = key
+            if self._base[key] is None:
+                with_id[record_id(key)] = key
+        with_id.pop(None, None)
         for key in removed - found.keys():
             target = follow(key)
-            if target is not None and side.get(target) is not None:
+            if target is None or side.get(target) is None:
+                target = with_id.get(record_id(key))
+            if target is not None:
                 found[key] = target
         return found
+
+    def _find_doubles(self) -> None:
+        """Make a clash of each record that theirs would put beside one of ours with the same id.
+
+        What a side held twice before the merge is not looked for.
+        """
+        mine = {
+            record_id(key): key
+            for key, held in self._ours.items()
+            if not isinstance(held, Missing) and self._changes.get(key, held) is not None
+        }
+        mine.pop(None, None)
+        for key, held in list(self._changes.items()):
+            if (other := self._double(mine, key, held)) is not None:
+                del self._changes[key]
+                self._clash_of_ids(other, key, held)
+        for clash in list(self._clashes):
+            for key, held in clash.theirs.items():
+                other = self._double(mine, key, held)
+                if other is not None and other not in clash.theirs:
+                    self._clashes = [each for each in self._clashes if each is not clash]
+                    self._clash_of_ids(other, key, held)
+                    break
+
+    def _double(self, mine: Mapping[str | None, str], key: str, held: Held) -> str | None:
+        """The key of ours that has the id of a key that something is to be put under."""
+        is_new = held is not None and self._ours.get(key, self._base[key]) is None
+        return mine.get(record_id(key)) if is_new else None
+
+    def _clash_of_ids(self, other: str, key: str, held: Held) -> None:
+        self._prefetch([self._ours[other], held])
+        records = self._record(self._mine(other)), self._record(self._version(key, held))
+        self._clashes.append(clash_of_ids(*records, held, self._base[other]))
 
     def _combine(self, key: str, base: Version, ours: Version, theirs: Version) -> None:
         """Merge three versions into the one that shall stand under a key."""
@@ -292,6 +345,30 @@ class _Merge:
         wanted = {each for each in versions if isinstance(each, bytes)} - self._read.keys()
         for block, data in self._blocks.read(wanted).items():
             self._read[block] = decode_record(block, data)
+
+
+def clash_of_ids(
+    ours: Record | None, theirs: Record | None, held: Held, base: Held | Missing
+) -> Clash:
+    """The clash of two records that have one id, under different keys.
+
+    Args:
+        ours: our record.
+        theirs: their record.
+        held: what stands under the key of theirs.
+        base: what stood under the key of ours where both sides started.
+    """
+    assert ours is not None
+    assert theirs is not None
+    conflict = Conflict(min(ours.key, theirs.key), "same-id", None, ours, theirs)
+    gone: dict[str, Held] = {ours.key: None, theirs.key: None}
+    return Clash(
+        conflict,
+        {theirs.key: None},
+        {**gone, theirs.key: held},
+        None if isinstance(base, Missing) else {**gone, ours.key: base},
+        gone,
+    )
 
 
 def _unknown(_key: str) -> None:

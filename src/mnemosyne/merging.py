@@ -16,7 +16,7 @@ from mnemosyne.merge import Follow, Held, Merged, State, merge_states
 from mnemosyne.model import Commit, Conflict, MergePlan, Record
 from mnemosyne.objects import parse_id
 from mnemosyne.refs import branch_ref, write_upon
-from mnemosyne.resolve import Resolution, Settled, Strategy, check, settle
+from mnemosyne.resolve import Resolution, Settled, Strategy, check, listed, settle
 from mnemosyne.transaction import Transaction, Writer, transact
 from mnemosyne.tree import EMPTY_ROOT
 
@@ -226,10 +226,8 @@ def _fast_forward(writer: Writer, transaction: Transaction, theirs: Commit) -> N
 
 
 def _unsettled(branch: str, theirs: Commit, conflicts: Sequence[Conflict]) -> ConflictError:
-    shown = ", ".join(f"{conflict.key!r} ({conflict.kind})" for conflict in conflicts[:5])
-    more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
     return ConflictError(
-        f"{theirs.id} and branch {branch!r} have changed {shown}{more} in different ways; "
+        f"{theirs.id} and branch {branch!r} have changed {listed(conflicts)} in different ways; "
         "settle each with a resolution, or all with a strategy",
         conflicts,
     )

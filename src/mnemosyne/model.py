@@ -30,7 +30,7 @@ __all__ = [
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 ChangeKind = Literal["added", "changed", "removed", "moved"]
-ConflictKind = Literal["edit/edit", "edit/delete", "delete/edit", "add/add", "move/move"]
+ConflictKind = Literal["edit/edit", "edit/delete", "delete/edit", "add/add", "move/move", "same-id"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ class Conflict:
     """One key that two sides changed in ways that do not fit together.
 
     Attributes:
-        key: the key.
+        key: the key; of `same-id`, the first of the two keys in order.
         kind: what each side did to it: ours first, theirs second.
         base: the record that both sides started from, if there was one.
         ours: the record on our side, None if it is not there.

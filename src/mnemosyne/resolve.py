@@ -1,6 +1,6 @@
 """How the conflicts of a merge are settled: per key, and by a strategy for the rest."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias, cast, get_args
@@ -10,7 +10,17 @@ from mnemosyne.merge import Clash, Held, Merged
 from mnemosyne.model import JSON, Conflict, Provenance
 from mnemosyne.transaction import VectorLike
 
-__all__ = ["Resolution", "Settled", "Side", "Strategy", "Value", "check", "settle", "value"]
+__all__ = [
+    "Resolution",
+    "Settled",
+    "Side",
+    "Strategy",
+    "Value",
+    "check",
+    "listed",
+    "settle",
+    "value",
+]
 
 Side: TypeAlias = Literal["ours", "theirs", "base", "delete"]
 """What to take: our version, theirs, the one that both started from, or no record."""
@@ -105,7 +115,7 @@ def settle(
         keys = ", ".join(map(repr, sorted(strangers)[:5]))
         raise ValidationError(f"there is a resolution for {keys}, where there is no conflict")
     settled = Settled(dict(merged.changes), {}, [], {})
-    for clash in merged.clashes:
+    for clash in sorted(merged.clashes, key=lambda clash: clash.conflict.kind == "same-id"):
         key = clash.conflict.key
         resolution = resolutions.get(key) or _by(strategy, clash.conflict)
         if resolution is None:
@@ -117,7 +127,21 @@ def settle(
         else:
             settled.changes.update(_changes(clash, resolution))
             settled.resolved[key] = resolution
+    settled.conflicts.sort(key=lambda conflict: conflict.key)
     return settled
+
+
+def listed(conflicts: Sequence[Conflict]) -> str:
+    """Conflicts as a message names them: the first few with their kinds."""
+    shown = [f"{_where(conflict)} ({conflict.kind})" for conflict in conflicts[:5]]
+    more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
+    return ", ".join(shown) + more
+
+
+def _where(conflict: Conflict) -> str:
+    if conflict.kind == "same-id" and conflict.ours and conflict.theirs:
+        return f"{conflict.ours.key!r} and {conflict.theirs.key!r}"
+    return repr(conflict.key)
 
 
 def _by(strategy: Strategy | None, conflict: Conflict) -> Resolution | None:

@@ -12,13 +12,22 @@ from mnemosyne.blocks import Blocks
 from mnemosyne.errors import ConflictError, NotFoundError, ValidationError
 from mnemosyne.graph import first_parents
 from mnemosyne.history import describe
-from mnemosyne.merge import Clash, Held, Merged, State, merge_states, merge_trees
+from mnemosyne.merge import (
+    Clash,
+    Held,
+    Merged,
+    State,
+    clash_of_ids,
+    merge_states,
+    merge_trees,
+)
 from mnemosyne.merging import apply, edits
 from mnemosyne.model import ActionPlan, Commit, Conflict
 from mnemosyne.objects import Id, parse_id
 from mnemosyne.refs import ROOT_COMMIT
-from mnemosyne.resolve import Resolution, Strategy, check, settle
+from mnemosyne.resolve import Resolution, Strategy, check, listed, settle
 from mnemosyne.transaction import Transaction, Writer, transact
+from mnemosyne.validation import record_id
 
 __all__ = [
     "Act",
@@ -172,12 +181,43 @@ def restore(blocks: Blocks, head: Commit, source: Commit, prefix: str) -> Act:
         prefix: what the keys start with.
     """
     roots = parse_id(head.root), parse_id(source.root)
-    changes: dict[str, Held] = {
-        key: then for key, _, then in tree.diff(blocks.node, *roots, prefix)
-    }
+    changes: dict[str, Held] = {}
+    added: list[str] = []
+    for key, now, then in tree.diff(blocks.node, *roots, prefix):
+        changes[key] = then
+        if now is None and record_id(key):
+            added.append(key)
+    clashes = _doubles(blocks, roots, prefix, added, changes) if prefix and added else []
     where = f"{prefix!r}" if prefix else "everything"
     message = f"restore {where} from: {source.message}"
-    return Act([source], Merged(changes, []), message, {"Restored-From": source.id}, prefix)
+    return Act([source], Merged(changes, clashes), message, {"Restored-From": source.id}, prefix)
+
+
+def _doubles(
+    blocks: Blocks,
+    roots: tuple[Id, Id],
+    prefix: str,
+    added: Sequence[str],
+    changes: dict[str, Held],
+) -> list[Clash]:
+    """The records that a restore would put beside others with the same id, outside the prefix.
+
+    They are taken out of the changes.
+    """
+    outside = {
+        record_id(key): (key, now)
+        for key, now, then in tree.diff(blocks.node, *roots)
+        if now is not None and then is None and not key.startswith(prefix)
+    }
+    outside.pop(None, None)
+    clashes: list[Clash] = []
+    for key in added:
+        other, held = outside.get(record_id(key)), changes[key]
+        if other is not None and isinstance(held, bytes):
+            del changes[key]
+            records = blocks.record(*other), blocks.record(key, held)
+            clashes.append(clash_of_ids(*records, held, None))
+    return sorted(clashes, key=lambda clash: clash.conflict.key)
 
 
 def undo(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> Act:
@@ -269,10 +309,8 @@ def _parent(blocks: Blocks, commit: Commit, number: int) -> Commit:
 
 def in_the_way(conflicts: Sequence[Conflict]) -> ConflictError:
     """The error that says which conflicts are not settled."""
-    shown = ", ".join(f"{conflict.key!r} ({conflict.kind})" for conflict in conflicts[:5])
-    more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
     return ConflictError(
-        f"what stands on the branch now does not fit: {shown}{more}; settle each with a "
+        f"what stands on the branch now does not fit: {listed(conflicts)}; settle each with a "
         "resolution, take later commits back first, or put the values you want",
         conflicts,
     )

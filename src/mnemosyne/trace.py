@@ -16,6 +16,7 @@ from mnemosyne.history_index import Writers
 from mnemosyne.model import Change, Commit, Record
 from mnemosyne.objects import Id, StoredRecord, decode_record, parse_id
 from mnemosyne.transaction import Transaction
+from mnemosyne.validation import record_id
 
 __all__ = ["Origin", "Retraction", "Traced", "retract", "trace"]
 
@@ -117,7 +118,8 @@ def retract(transaction: Transaction, blocks: Blocks, origin: Origin) -> tuple[C
 
     That is the newest value, or absence, before it that did not come from the origin; where there
     is none, the record is deleted. It comes back under the key that the record has now, unless the
-    move there is itself what is taken back. What did not come from the origin stays as it is.
+    move there is itself what is taken back; if another record stands in its way there by now, or
+    has its id, it is deleted. What did not come from the origin stays as it is.
 
     Args:
         transaction: what to do it in.
@@ -149,7 +151,7 @@ def _take_back(
             transaction.restore(key, block)
         elif not lineage.wrote(record):
             _copy(transaction, key, version.record)
-        elif version.key not in transaction:
+        elif version.key not in transaction and not _double(transaction, key, version.key):
             transaction.delete(key)
             transaction.restore(version.key, block)
             return Change(version.key, "moved", record, version.record)
@@ -158,6 +160,14 @@ def _take_back(
         return Change(key, "changed", record, version.record)
     transaction.delete(key)
     return Change(key, "removed", record, None)
+
+
+def _double(transaction: Transaction, old: str, new: str) -> bool:
+    """Whether a move would put a record beside another one with the same id."""
+    id = record_id(new)
+    return id not in (None, record_id(old)) and any(
+        record_id(key) == id for key in transaction.keys("/")
+    )
 
 
 def _copy(transaction: Transaction, key: str, record: Record) -> None:

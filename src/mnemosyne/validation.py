@@ -22,6 +22,7 @@ __all__ = [
     "check_name",
     "check_provenance",
     "check_text",
+    "record_id",
 ]
 
 MAX_KEY_BYTES = 4096
@@ -30,6 +31,16 @@ MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NAME = re.compile(r"[^\s~^:?*\[\]\\@{}\x00-\x1f\x7f-\x9f]+")
+
+
+def record_id(key: str) -> str | None:
+    """The record id that is the last part of a key that begins with `/`; None of other keys.
+
+    Keys that begin with `/` are those of CrewAI's memory, `/scope/…/id`. An id stands under one
+    key of a branch, and a record that has gone from one key and come back under another one with
+    the same id was moved.
+    """
+    return key[key.rfind("/") + 1 :] or None if key.startswith("/") else None
 
 
 def check_key(key: object) -> str:

@@ -11,6 +11,7 @@ from mnemosyne import Provenance
 from .conversation import converse
 
 KINDS = {
+    "/t/added": "same-id",
     "p/added": "add/add",
     "p/deleted": "delete/edit",
     "p/edited": "edit/delete",
@@ -42,12 +43,14 @@ def sides(tmp_path):
             tx.delete("p/deleted")
             tx.move("p/moved", "q/moved")
             tx.put("p/added", {"by": "main"})
+            tx.put("/u/added", {"by": "main"})
         with repo.transaction("other", author="agent-2", message="on other") as tx:
             tx.put("p/plan", {"tier": "Enterprise", "seats": 1}, embedding=[1, 0])
             tx.delete("p/edited")
             tx.put("p/deleted", MINE)
             tx.move("p/moved", "r/moved")
             tx.put("p/added", {"by": "other"})
+            tx.put("/t/added", {"by": "other"})
             tx.put("fits", True)
     return path
 
@@ -102,6 +105,13 @@ class TestConflicts:
         assert error["kind"] == "conflict"
         assert {each["key"]: each["kind"] for each in error["conflicts"]} == KINDS
 
+    def test_one_id_in_two_scopes(self, mnem, sides):
+        shown = mnem("merge", "other", code=4).stderr.partition("/t/added (")[2]
+
+        assert shown.startswith("same-id): each has a record with this id, under different keys")
+        assert '    at /u/added: {"by": "main"}' in shown
+        assert "keep it at /u/added" in shown and "take it at /t/added" in shown
+
     def test_control_characters_in_memories_do_not_reach_the_terminal(self, mnem, sides):
         with mnemosyne.open(sides) as repo:
             repo.put("p/plan", {"tier": "\x1b[31mred"})
@@ -119,7 +129,8 @@ class TestSettling:
         assert options.keys() == KINDS.keys()
         if way not in options[key]:
             assert (KINDS[key], way) in {
-                ("add/add", "base"), ("edit/delete", "delete"), ("delete/edit", "delete"),
+                ("add/add", "base"), ("same-id", "base"),
+                ("edit/delete", "delete"), ("delete/edit", "delete"),
             }  # fmt: skip
             return
         others = [options[each]["ours"] for each in KINDS if each != key]
@@ -132,18 +143,23 @@ class TestSettling:
         assert len(commit.parents) == 2
         assert now.pop("fits") is True
         expected = dict(before)
-        touched = {"p/moved", "q/moved", "r/moved"} if key == "p/moved" else {key}
+        touched = {
+            "p/moved": ["p/moved", "q/moved", "r/moved"],
+            "/t/added": ["/t/added", "/u/added"],
+        }.get(key, [key])
         side = {"ours": before, "theirs": there, "base": began}.get(way, {})
         for each in touched:
             expected.pop(each, None)
             if each in side:
                 expected[each] = side[each]
         if way == "JSON":
-            expected[key] = before.get("q/moved" if key == "p/moved" else key, MINE)
+            shown = {"p/moved": "q/moved", "/t/added": "/u/added"}.get(key, key)
+            expected[key] = before.get(shown, MINE)
         assert now == expected
 
     def test_only_those_that_are_left_are_shown(self, mnem, sides):
         resolve = ["p/plan=ours", "p/edited=theirs", "p/added=delete", "p/deleted=base"]
+        resolve.append("/t/added=ours")
         options = [word for each in resolve for word in ("--resolve", each)]
 
         assert offered(mnem("merge", "other", *options, code=4).stderr).keys() == {"p/moved"}
@@ -246,7 +262,7 @@ class TestShow:
 
         assert sum(line.startswith("parent") for line in lines) == 2
         assert "settled  p/plan: theirs" in lines and "settled  p/moved: ours" in lines
-        assert "resolved 5 conflicts" in mnem("log").stdout
+        assert "resolved 6 conflicts" in mnem("log").stdout
         assert shown["resolved"] == dict.fromkeys(KINDS, "ours") | {"p/plan": "theirs"}
 
     @pytest.mark.parametrize("trailer", ["by hand", "[1]"])
@@ -261,13 +277,14 @@ class TestShow:
 
 class TestOnATerminal:
     def test_each_conflict_is_asked_about(self, here, sides):
-        shown, code = converse(["d", "b", "theirs", "x", "o", "t"], "merge", "other", NO_COLOR="1")
+        answers = ["o", "d", "b", "theirs", "x", "o", "t"]
+        shown, code = converse(answers, "merge", "other", NO_COLOR="1")
 
         assert code == 0
         assert "settled  p/moved: ours" in shown and "--resolve p/moved=ours" in shown
         with mnemosyne.open(sides, read_only=True) as repo:
             assert present(repo) == {
-                "fits": True, "p/deleted": FREE, "q/moved": FREE,
+                "fits": True, "/u/added": {"by": "main"}, "p/deleted": FREE, "q/moved": FREE,
                 "p/plan": {"tier": "Enterprise", "seats": 1},
             }  # fmt: skip
 
@@ -275,7 +292,7 @@ class TestOnATerminal:
         editor = here / "editor"
         editor.write_text('#!/bin/sh\necho \'{"by": "hand"}\' > "$1"\n')
         editor.chmod(0o755)
-        _, code = converse(["e", "o", "o", "o", "o"], "merge", "other", EDITOR=str(editor))
+        _, code = converse(["o", "e", "o", "o", "o", "o"], "merge", "other", EDITOR=str(editor))
 
         assert code == 0
         with mnemosyne.open(sides, read_only=True) as repo:
@@ -297,7 +314,7 @@ class TestOnATerminal:
         assert "there is no base" in shown
 
     def test_skipped_conflicts_are_left_and_nothing_is_written(self, here, sides):
-        shown, code = converse(["s", "o", "o", "o", "o"], "merge", "other", NO_COLOR="1")
+        shown, code = converse(["s", "o", "o", "o", "o", "o"], "merge", "other", NO_COLOR="1")
 
         assert code == 4
         assert "1 conflict; nothing was written" in shown

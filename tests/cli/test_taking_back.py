@@ -147,6 +147,14 @@ class TestRestore:
         assert "nothing to restore" in mnem("restore", "--from", "main", "--yes").stdout
         assert mnem("restore", "--from", "main", "--yes", "--json").json is None
 
+    def test_a_record_that_has_its_id_in_another_scope_by_now(self, mnem, store):
+        mnem("mv", NOTE, f"/sales{NOTE.removeprefix('/crew')}")
+        for options in (["--dry-run"], ["--yes"]):
+            error = mnem("restore", "--from", "main~1", "/crew/", *options, code=4).stderr
+            assert f"'/sales{NOTE.removeprefix('/crew')}' and '{NOTE}' (same-id)" in error
+        mnem("undo", "--yes")
+        assert content_of(store, NOTE) is not None
+
     def test_refusals(self, mnem, store):
         assert "--yes" in mnem("restore", "--from", "main~1", code=2).stderr
         assert "--from" in mnem("restore", "--yes", code=2).stderr

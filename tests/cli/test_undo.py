@@ -137,3 +137,14 @@ class TestRefusals:
         assert "nothing to undo" in mnem("undo", "--run", RUN_2, "--yes").stdout
         assert "nothing to undo" in mnem("undo", "--run", RUN_2, "--dry-run").stdout
         assert mnem("undo", "--run", RUN_2, "--yes", "--json").json is None
+
+
+def test_what_would_stand_beside_another_record_with_its_id(mnem, store):
+    with mnemosyne.open(store.path) as repo:
+        repo.put("/a/r", 1)
+        repo.transact(lambda tx: tx.delete("/a/r"), trailers={"Run-Id": "bad"})
+        repo.put("/b/r", 2, author="ann")
+    shown = mnem("undo", "--run", "bad", "--yes", code=4).stderr
+    assert "'/b/r' and '/a/r' (same-id)" in shown
+    assert "now            2" in shown and "before it      1" in shown
+    assert "ann" in shown

@@ -22,7 +22,9 @@ _KINDS = {
     "delete/edit": "ours has deleted what theirs has changed",
     "add/add": "both have added it",
     "move/move": "both have moved it, to different keys",
+    "same-id": "each has a record with this id, under different keys",
 }
+_TWO_KEYS = ("move/move", "same-id")
 
 
 class Side(NamedTuple):
@@ -154,7 +156,7 @@ def _ways(conflict: Conflict) -> Iterator[tuple[str, str]]:
 def _taking(conflict: Conflict, record: Record | None, verb: str) -> str:
     if record is None:
         return "leave no record"
-    return f"{verb} it" + (f" at {record.key}" if conflict.kind == "move/move" else "")
+    return f"{verb} it" + (f" at {record.key}" if conflict.kind in _TWO_KEYS else "")
 
 
 def _option(key: str, way: str, width: int = 0) -> str:

@@ -11,6 +11,7 @@ from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.cli.writing import author_option, message_option, show_commit
 from mnemosyne.errors import ConflictError
 from mnemosyne.model import ActionPlan
+from mnemosyne.revert import in_the_way
 
 _NOTHING = "nothing to restore: it is so already"
 
@@ -51,6 +52,8 @@ def command(
     )
     branch, commit = session.branch, repository.resolve(source)
     plan = repository.restore(commit.id, prefix, branch=branch, dry_run=True)
+    if plan.conflicts:
+        raise in_the_way(plan.conflicts)
     if dry_run or not yes:
         _show_plan(output, plan)
         if dry_run or not plan.changes:

@@ -95,7 +95,8 @@ def _explained(repository: Repository, branch: str) -> Generator[None]:
         yield
     except ConflictError as error:
         for conflict in error.conflicts:
-            later = repository.blame(conflict.key, branch)
+            key = conflict.ours.key if conflict.ours else conflict.key
+            later = repository.blame(key, branch)
             agent = later.record.provenance.agent if later.record else None
             by = describe.plain(describe.byline(later.commit)) + (f" ({agent})" if agent else "")
             error.add_note(
