@@ -5,11 +5,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from mnemosyne.engine.vectors import IndexesVectors, VectorMatch
 from mnemosyne.errors import CorruptObjectError
 from mnemosyne.tree import EMPTY_ROOT
 from mnemosyne.views.base import ViewCache
+from mnemosyne.views.cosine import Query, best
+from mnemosyne.views.indexed import IndexedVectors
 from mnemosyne.views.keys import Selection
-from mnemosyne.views.rows import SEGMENT_ROWS
+from mnemosyne.views.rows import SEGMENT_ROWS, RowStore
 from mnemosyne.views.vectors import VectorKind
 
 
@@ -217,3 +220,101 @@ def test_a_vector_that_is_not_finite_is_corrupt(new_store, entry):
     with pytest.raises(CorruptObjectError, match="not finite"):
         cache.get(kind, bad)
     assert cache.get(kind, good).search(np.ones(2, np.float32)) == [("a", 1.0)]
+
+
+def alike(count, dimension=24):
+    """Many equal vectors, and some others."""
+    rng = np.random.default_rng(11)
+    same, others = rng.standard_normal(dimension), rng.standard_normal((count // 3, dimension))
+    rows = [same] * count + list(others)
+    rng.shuffle(rows)
+    return {f"{i:05}": row.astype(np.float32) for i, row in enumerate(rows)}, same
+
+
+@pytest.mark.parametrize("filtered", [False, True])
+def test_equal_vectors_are_scored_once_and_asked_about_rarely(
+    new_store, entry, cosine, monkeypatch, filtered
+):
+    vectors, query = alike(3000)
+    view = view_of(new_store(), entry, vectors)
+    scored, asked = [], []
+    vector = RowStore.vector
+    monkeypatch.setattr(RowStore, "vector", lambda *args: scored.append(1) or vector(*args))
+
+    def keep(keys):
+        asked.extend(keys)
+        return [key for key in keys if int(key) % 3]
+
+    test = keep if filtered else None
+    for limit in (1, 10, 50):
+        found = view.search(query.astype(np.float32), keep=test, limit=limit)
+        passes = (lambda key: int(key) % 3) if filtered else (lambda key: True)
+        assert found == reference(cosine, vectors, query.astype(np.float32), passes, limit)
+        assert len(scored) < 40
+        assert len(asked) < 1500
+        scored.clear()
+        asked.clear()
+
+
+def test_rows_that_are_used_again_are_not_taken_for_what_they_were(new_store, entry, cosine):
+    store, kind = new_store(), VectorKind()
+    cache, root = ViewCache(store.blocks, roots=1), EMPTY_ROOT
+    rng = np.random.default_rng(12)
+    for _ in range(6):
+        rows = rng.integers(-2, 3, (2000, 3)).astype(np.float32)
+        vectors = {f"{i:04}": row for i, row in enumerate(rows)}
+        root = store.edit(root, {key: entry(row) for key, row in vectors.items()})
+        view, query = cache.get(kind, root), rows[0] + np.float32(0.5)
+        assert view.search(query, limit=30) == reference(cosine, vectors, query, limit=30)
+
+
+@given(
+    exact=st.lists(st.sampled_from([0.5, 0.5 + 2**-23, 0.5 + 2**-22, 0.4, -1.0]), max_size=60),
+    seed=st.integers(0, 10**9),
+    limit=st.sampled_from([1, 2, 10]),
+    ties=st.booleans(),
+)
+def test_whatever_can_be_among_the_best_is_found(exact, seed, limit, ties):
+    margin = 2**-22
+    rng = np.random.default_rng(seed)
+    off = rng.choice([-margin, 0.0, margin], len(exact))
+    approximate = np.array(exact) + off
+    kinds = np.array([hash(each) for each in exact], dtype=np.int64)
+    found = best(approximate, margin, limit, None, None, (lambda at: kinds[at]) if ties else None)
+    wanted = sorted(range(len(exact)), key=lambda at: (-exact[at], at))[:limit]
+    assert set(wanted) <= set(found.tolist())
+
+
+def test_the_best_may_look_worse_by_twice_the_margin():
+    margin = 2**-22
+    exact = np.array([0.5] * 40 + [0.5 + margin / 4])
+    approximate = exact + np.array([margin] * 40 + [-margin])
+    assert 40 in best(approximate, margin, 1, None, None)
+
+
+class Deceiving(IndexesVectors):
+    """An index of vectors whose products are as wrong as they may be: always for the worse."""
+
+    def __init__(self, exact, vectors, margin, last):
+        self.matches = [
+            VectorMatch(key, vectors[key], score + (-0.99 if key == last else 0.99) * margin)
+            for key, score in exact.items()
+        ]
+        self.matches.sort(key=lambda match: -match.product)
+
+    def nearest_vectors(self, ref, root, query):
+        return self.matches[: query.limit]
+
+
+def test_an_index_may_deceive_by_twice_the_margin(new_store, entry, cosine):
+    store, query = new_store(), np.array([1.0, 0.0], dtype=np.float32)
+    margin = Query(query).margin_of_directions
+    slope = np.sqrt(margin * 2 / 3)
+    vectors = {f"{i:02}": np.array([1.0, slope], dtype=np.float32) for i in range(40)}
+    vectors["best"] = np.array([1.0, slope / 2], dtype=np.float32)
+    root = store.edit(EMPTY_ROOT, {key: entry(each) for key, each in vectors.items()})
+    ids = {key: id for (key, _), id in store.vectors.items()}
+    exact = {key: cosine(each, query) for key, each in vectors.items()}
+    assert 0 < exact["best"] - exact["00"] < margin / 2
+    index = IndexedVectors(store.blocks, Deceiving(exact, ids, margin, "best"), "r", root, {}, "")
+    assert index.search(query, limit=1) == [("best", exact["best"])]

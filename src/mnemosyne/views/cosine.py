@@ -107,6 +107,7 @@ def best(
     limit: int,
     least: float | None,
     keep: Callable[[list[int]], Iterable[int]] | None,
+    alike: Callable[[NDArray[np.intp]], NDArray[np.int64]] | None = None,
 ) -> NDArray[np.intp]:
     """Which rows may be among the best that pass a test, looking at as few as will do.
 
@@ -116,10 +117,12 @@ def best(
         limit: how many rows are asked for.
         least: the least exact score that is asked for, if any.
         keep: the test: those of some positions that pass; None if every row passes.
+        alike: gives a number for each of some positions; rows with one number have the same exact
+            score.
 
     Returns:
         Positions of rows that pass, in no order: all that can be among the `limit` best exact
-        scores of those that pass.
+        scores of those that pass, where of equal ones the first positions are wanted.
     """
     unknown = np.isnan(scores)
     found = _passing(np.flatnonzero(unknown), keep)
@@ -138,8 +141,29 @@ def best(
         top = np.sort(np.concatenate([top, scores[head]]))[-limit:]
         if len(top) == limit:
             remaining = remaining[scores[remaining] >= top[0] - 2 * margin]
+            if alike is not None and remaining.size > limit:
+                kinds = alike(found), alike(remaining)
+                remaining = remaining[~_superfluous(found, remaining, *kinds, limit)]
         size *= 2
     return found
+
+
+def _superfluous(
+    found: NDArray[np.intp],
+    remaining: NDArray[np.intp],
+    kinds_found: NDArray[np.int64],
+    kinds_remaining: NDArray[np.int64],
+    limit: int,
+) -> NDArray[np.bool_]:
+    """Which of the remaining rows come after `limit` others of their kind that were found."""
+    order = np.lexsort((found, kinds_found))
+    kinds, starts, counts = np.unique(kinds_found[order], return_index=True, return_counts=True)
+    many = counts >= limit
+    kinds, last = kinds[many], found[order][starts[many] + limit - 1]
+    if not kinds.size:
+        return np.zeros(len(remaining), np.bool_)
+    at = np.minimum(np.searchsorted(kinds, kinds_remaining), len(kinds) - 1)
+    return (kinds[at] == kinds_remaining) & (remaining > last[at])
 
 
 def _passing(

@@ -10,7 +10,7 @@ segments whose other rows are not needed again.
 import weakref
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import count, groupby
 from threading import Lock
 from typing import TypeAlias
 
@@ -29,7 +29,7 @@ Rows: TypeAlias = NDArray[np.int32]
 """Row numbers in a store: segment times `SEGMENT_ROWS` plus the place in the segment."""
 
 SEGMENT_ROWS = 1024
-_ENTRY_BYTES = 200
+_ENTRY_BYTES = 300
 _LEAST_NORM, _GREATEST_NORM = 1e-20, 1e30
 
 
@@ -42,15 +42,19 @@ class Segment:
         scale: what turns a product with a vector into one with its direction, float64 of shape
             `(SEGMENT_ROWS,)`: the inverse of its norm, 0 for a zero vector, and NaN where the
             norm is so small or so great that products in float32 cannot be trusted.
+        alike: rows with one number hold the same bytes, int64 of shape `(SEGMENT_ROWS,)`.
     """
 
     values: NDArray[np.float32]
     scale: NDArray[np.float64]
+    alike: NDArray[np.int64]
 
     @classmethod
     def new(cls, rows: int, dimension: int) -> "Segment":
         """A segment whose contents are yet to come."""
-        return cls(np.empty((rows, dimension), np.float32), np.zeros(rows))
+        return cls(
+            np.empty((rows, dimension), np.float32), np.zeros(rows), np.zeros(rows, np.int64)
+        )
 
 
 class Claim:
@@ -81,18 +85,33 @@ class RowStore:
         self._free: list[int] = []
         self._claims: list[weakref.ref[Claim]] = []
         self._added = 0
+        self._firsts: dict[int, int] = {}
+        self._kinds = count()
         self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
         """How many bytes of memory the store takes."""
-        held = sum(segment.values.nbytes + segment.scale.nbytes for segment in self.segments)
+        held = sum(
+            segment.values.nbytes + segment.scale.nbytes + segment.alike.nbytes
+            for segment in self.segments
+        )
         return held + _ENTRY_BYTES * len(self._rows)
 
     def vector(self, row: int) -> Vector:
         """The vector in a row, shape `(dimension,)`."""
         number, place = divmod(row, SEGMENT_ROWS)
         return self.segments[number].values[place]
+
+    def alike(self, rows: Rows) -> NDArray[np.int64]:
+        """A number for each row, shape `(n,)`; rows with one number hold the same bytes."""
+        numbers = np.empty(len(rows), np.int64)
+        which = rows // SEGMENT_ROWS
+        held: set[int] = set(which.tolist())
+        for number in held:
+            here = which == number
+            numbers[here] = self.segments[number].alike[rows[here] % SEGMENT_ROWS]
+        return numbers
 
     def claim(self, *pieces: Rows) -> Claim:
         """Claim rows, which another living claim must name."""
@@ -181,6 +200,7 @@ class RowStore:
             if each is not None:
                 del self._rows[each]
                 self._ids[row] = None
+        self._firsts = {at: row for at, row in self._firsts.items() if self._ids[row] is not None}
         self._free = sorted(self._free + dead)
         return len(dead)
 
@@ -191,6 +211,7 @@ class RowStore:
             for row, (each, values) in entries:
                 place = row % SEGMENT_ROWS
                 segment.values[place] = values
+                segment.alike[place] = self._kind(row, values)
                 places.append(place)
                 vectors.append(each)
             norms = _norms(segment.values, places)
@@ -200,6 +221,17 @@ class RowStore:
                     f"object {bad} is a vector with a number that is not finite"
                 )
             segment.scale[places] = _scale(norms)
+
+    def _kind(self, row: int, values: Vector) -> int:
+        """The number of the rows that hold the same bytes, as far as one of them is known."""
+        data = values.tobytes()
+        number, place = divmod(self._firsts.setdefault(hash(data), row), SEGMENT_ROWS)
+        first = self.segments[number]
+        known = (number, place) != divmod(row, SEGMENT_ROWS) and place < len(first.values)
+        if known and first.values[place].tobytes() == data:
+            return int(first.alike[place])
+        self._firsts[hash(data)] = row
+        return next(self._kinds)
 
 
 def _norms(values: NDArray[np.float32], places: list[int]) -> NDArray[np.float64]:

@@ -106,18 +106,25 @@ class VectorView:
             places = {part.keys[int(positions[at])]: at for at in some}
             return (places[key] for key in keep(list(places))) if keep else iter(some)
 
+        def alike(some: NDArray[np.intp]) -> NDArray[np.int64]:
+            return part.store.alike(rows[some])
+
         found = best(
             asked.approximate(part.store, rows),
             asked.margin,
             limit,
             min_score,
             None if keep is None else passing,
+            alike,
         )
-        at: list[int] = positions[found].tolist()
-        keys = [part.keys[each] for each in at]
-        scored = zip(keys, asked.exact(map(part.store.vector, rows[found].tolist())), strict=True)
-        hits = [hit for hit in scored if min_score is None or hit[1] >= min_score]
-        return sorted(hits, key=lambda hit: (-hit[1], hit[0]))[:limit]
+        _, each, of = np.unique(alike(found), return_index=True, return_inverse=True)
+        vectors = map(part.store.vector, rows[found[each]].tolist())
+        scores = np.array(asked.exact(vectors))[of]
+        foremost = np.lexsort((found, -scores))[:limit]
+        hits = zip(positions[found[foremost]].tolist(), scores[foremost].tolist(), strict=True)
+        return [
+            (part.keys[at], score) for at, score in hits if min_score is None or score >= min_score
+        ]
 
     def sizes(self) -> Mapping[int, int]:
         """The row numbers, the list of keys without the keys themselves, and the shared stores."""
