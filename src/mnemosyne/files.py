@@ -1,15 +1,27 @@
 """Files that are exported to and imported from, with the errors that say what to do."""
 
+import errno
 import os
+import secrets
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
 from mnemosyne.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
 from mnemosyne.paths import absolute, path_text, require_meant, require_trimmed
 
-__all__ = ["existing_file", "file_path", "new_file"]
+__all__ = [
+    "existing_file",
+    "file_path",
+    "new_file",
+    "put_in_place",
+    "sync_file",
+    "temporary_beside",
+]
+
+_NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
+_LONGEST_PART = 200
 
 
 def file_path(path: str | os.PathLike[str]) -> str:
@@ -29,7 +41,10 @@ def file_path(path: str | os.PathLike[str]) -> str:
 
 @contextmanager
 def new_file(path: str) -> Generator[BinaryIO]:
-    """A file to write, which is on the disk when the context is left, and gone if that fails.
+    """A file to write, which appears at the path once it is complete and on the disk.
+
+    Until then it has another name in the same directory; if the context is left by an exception,
+    it is removed.
 
     Raises:
         AlreadyExistsError: something is at that path.
@@ -37,22 +52,63 @@ def new_file(path: str) -> Generator[BinaryIO]:
         MnemosyneError: as `file_path` raises.
     """
     target = Path(file_path(path))
+    if os.path.lexists(target):
+        raise _exists(path)
+    partial = temporary_beside(target)
     try:
-        file = target.open("xb")
-    except FileExistsError:
-        raise AlreadyExistsError(f"{path} exists; an export overwrites nothing") from None
-    except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with file:
+        with partial.open("xb") as file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-    except BaseException as error:
-        target.unlink()
-        if isinstance(error, OSError) and not isinstance(error, EngineError):
-            raise _unwritable(path, error) from error
-        raise
+        put_in_place(partial, target)
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        if isinstance(error, EngineError):
+            raise
+        raise _unwritable(path, error) from error
+    finally:
+        with suppress(OSError):  # renamed, or never made
+            partial.unlink()
+
+
+def temporary_beside(path: Path) -> Path:
+    """A name in the same directory that nothing has, for a file that shall become another one."""
+    name = path.name.encode()[:_LONGEST_PART].decode(errors="ignore")
+    return path.parent / f".{name}.{secrets.token_hex(4)}.part"
+
+
+def put_in_place(partial: Path, path: Path) -> None:
+    """Give a complete file its name, durably, and leave alone what may have that name.
+
+    Raises:
+        FileExistsError: something is at that path.
+        OSError: it cannot be renamed.
+    """
+    try:
+        os.link(partial, path, follow_symlinks=False)
+    except OSError as error:
+        if error.errno not in _NO_LINKS:
+            raise
+        if os.path.lexists(path):
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(path)) from None
+        partial.rename(path)
+    else:
+        partial.unlink()
+    sync_file(path.parent)
+
+
+def sync_file(path: Path) -> None:
+    """Have a file, or the names in a directory, on the disk.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 @contextmanager
@@ -72,6 +128,10 @@ def existing_file(path: str) -> Generator[BinaryIO]:
         raise EngineError(f"{path} cannot be read: {error.strerror}; check the path") from error
     with file:
         yield file
+
+
+def _exists(path: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"{path} exists; an export overwrites nothing")
 
 
 def _unwritable(path: str, error: OSError) -> EngineError:
