@@ -18,6 +18,7 @@ ON_ANY_ENGINE = (
     "test_revert",
     "test_trace",
     "test_gc",
+    "test_verify",
     "test_merge",
     "test_bisect",
     "test_concurrency",

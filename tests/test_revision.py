@@ -1,9 +1,13 @@
 """Revisions: every form of naming a commit."""
 
+from pathlib import Path
+
 import pytest
 
 from conftest import Clock
-from mnemosyne import InvalidRevisionError, NotFoundError, Repository
+from mnemosyne import InvalidRevisionError, NotFoundError, Repository, ValidationError
+from mnemosyne.engine.base import RefUpdate
+from mnemosyne.objects import parse_id
 from mnemosyne.revision import short_id
 
 HOUR = 3_600_000
@@ -108,3 +112,72 @@ def test_an_ambiguous_prefix_lists_the_candidates(repo: Repository):
         repo.put("a", i)
     with pytest.raises(InvalidRevisionError, match="several"):
         repo.resolve("bafyrei")
+
+
+NINES = "9" * 11
+
+
+@pytest.mark.parametrize("number", [NINES, "9" * 5000, "1" + "0" * 18])
+def test_numbers_that_no_history_has_are_told_at_once(repo: Repository, number: str):
+    commit = repo.put("a", 1)
+    for revision in (f"main~{number}", f"main^{number}", f"{commit.id}~{number}"):
+        with pytest.raises(NotFoundError, match=r"main|bafy"):
+            repo.resolve(revision)
+    for revision in (f"main@{{{number}}}", f"main@{{{number} weeks ago}}"):
+        with pytest.raises(NotFoundError, match="did not exist"):
+            repo.resolve(revision)
+    assert repo.resolve("main~" + "0" * 5000 + "1").id == commit.parents[0]
+
+
+def test_steps_do_not_cost_memory(repo: Repository):
+    import tracemalloc
+
+    repo.put("a", 1)
+    tracemalloc.start()
+    try:
+        with pytest.raises(NotFoundError):
+            repo.resolve("main~100000000")
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()
+
+
+def test_only_the_digits_0_to_9_are_numbers(repo: Repository):
+    repo.put("a", 1)
+    for revision in ("main~\u0661", "main^\u0661", "main@{\u0661}", "main@{\u0661 hours ago}"):
+        with pytest.raises(InvalidRevisionError):
+            repo.resolve(revision)
+
+
+def test_a_branch_or_tag_is_not_named_like_a_commit(repo: Repository):
+    commit = repo.put("a", 1)
+    other = "bafyrei" + "a" * 52
+    for name in (commit.id, other):
+        for create in (repo.create_branch, repo.create_tag):
+            with pytest.raises(ValidationError, match="form of a commit id"):
+                create(name)
+    assert (len(repo.branches()), repo.tags()) == (1, {})
+    assert repo.create_branch(f"of/{commit.id}").id == commit.id
+    assert repo.create_branch(commit.id[:-1]).id == commit.id
+
+
+def test_a_branch_of_an_older_version_that_is_named_so_can_be_deleted(repo: Repository):
+    commit = repo.put("a", 1)
+    for kind in ("branch/", "tag/"):
+        update = RefUpdate(kind + commit.id, None, parse_id(commit.id))
+        repo.blocks.engine.write({}, update)
+    repo.delete_branch(commit.id)
+    repo.delete_tag(commit.id)
+    assert commit.id not in repo.branches() | repo.tags()
+
+
+def test_a_bundle_brings_no_such_name(repo: Repository, tmp_path: Path):
+    commit = repo.put("a", 1)
+    repo.blocks.engine.write({}, RefUpdate(f"branch/{commit.id}", None, parse_id(commit.id)))
+    path = tmp_path / "a.car"
+    repo.export_car(path)
+    repo.delete_branch(commit.id)
+    with pytest.raises(ValidationError, match="form of a commit id"):
+        repo.import_car(path)
+    repo.import_car(path, prefix="theirs/")
+    assert f"theirs/{commit.id}" in repo.branches()

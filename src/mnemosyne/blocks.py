@@ -7,13 +7,13 @@ and the bytes of the records and vectors that were read one by one or written.
 
 from collections import OrderedDict
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mnemosyne.engine.base import Engine, ReadsAhead, ReadsInBulk, ReadsRecords
-from mnemosyne.errors import NotFoundError
+from mnemosyne.errors import CorruptObjectError, NotFoundError
 from mnemosyne.forks import renew_after_fork
 from mnemosyne.model import Commit, Record, Vectors
 from mnemosyne.objects import (
@@ -28,15 +28,17 @@ from mnemosyne.objects import (
     parse_id,
     text_id,
 )
+from mnemosyne.reach import is_held, is_reached
 
 if TYPE_CHECKING:
     from mnemosyne.model import Vector
 
-__all__ = ["Blocks", "as_record"]
+__all__ = ["Blocks", "CollectedError", "as_record", "while_it_lasts"]
 
 T = TypeVar("T")
 READ_BATCH = 512
 MOST_AHEAD = 256
+ATTEMPTS = 5
 KEPT_VALUES = 512
 KEPT_BYTES = 16_384
 
@@ -62,6 +64,25 @@ class _Recent(Generic[T]):
             self._entries.update(values)
             while len(self._entries) > self._size:
                 self._entries.popitem(last=False)
+
+
+class CollectedError(NotFoundError):
+    """What was asked for is no longer in the store, since no ref reached it."""
+
+
+def while_it_lasts(read: Callable[[], T]) -> T:
+    """What a function reads from refs, which starts again when what it reads is collected.
+
+    Args:
+        read: begins with the refs as they are each time; it changes nothing unless it succeeds.
+
+    Raises:
+        CollectedError: it was collected again and again.
+    """
+    for _ in range(ATTEMPTS - 1):
+        with suppress(CollectedError):
+            return read()
+    return read()
 
 
 class Blocks:
@@ -126,10 +147,21 @@ class Blocks:
             raise self._missing(min(remaining))
 
     def _missing(self, block: Id) -> NotFoundError:
-        return NotFoundError(
-            f"object {text_id(block)} is missing from {self.engine.url}; "
-            "restore it from a backup or a clone"
-        )
+        """What it means that an object is not there."""
+        missing = f"object {text_id(block)} is missing from {self.engine.url}"
+        match is_reached(self.engine, self._walk(self.find_commit), block):
+            case False:
+                return CollectedError(
+                    f"{missing}: no branch, tag or remote reaches its commit any more, and it was "
+                    "garbage collected; name another revision"
+                )
+            case True:
+                return NotFoundError(f"{missing}; restore it from a backup or a clone")
+            case None:
+                return NotFoundError(
+                    f"{missing}: its commit was garbage collected, or the store is damaged; "
+                    "`verify` tells which, and a backup or a clone has what is damaged"
+                )
 
     def read_one(self, block: Id) -> bytes:
         """The bytes of one object; raises as `read` does."""
@@ -176,30 +208,58 @@ class Blocks:
             self._commits.put(block, known)
         return known
 
+    def find_commit(self, commit: str) -> Commit | None:
+        """A commit by its id in text; None if it is not in the store.
+
+        Raises:
+            ValidationError: the text is not an id.
+            CorruptObjectError: the object is damaged, or is not a commit.
+        """
+        block = parse_id(commit)
+        known = self._commits.get(block)
+        if known is None and (data := self.engine.read((block,)).get(block)) is not None:
+            check_id(block, data)
+            known = decode_commit(block, data)
+            self._commits.put(block, known)
+        return known
+
+    def is_held(self, commit: Commit) -> bool:
+        """Whether a commit is in the past of what refs name now."""
+        return is_held(self.engine, self._walk(self.find_commit), commit)
+
     def walk(self) -> Callable[[str], Commit]:
         """A lookup of commits for one walk into the past; it raises as `read` does.
 
         Where the engine can, it reads ahead: the longer the walk, the more at once.
         """
+        return self._walk(self.commit)
+
+    def _walk(self, read: Callable[[str], T]) -> Callable[[str], Commit | T]:
         engine = self.engine
         if not isinstance(engine, ReadsAhead):
-            return self.commit
+            return read
         ahead = 1
 
-        def lookup(commit: str) -> Commit:
+        def lookup(commit: str) -> Commit | T:
             nonlocal ahead
             block = parse_id(commit)
             known = self._commits.get(block)
             if known is None and ahead > 1:
-                for other, data in engine.read_ahead(block, ahead).items():
-                    if self._commits.get(other) is None:
-                        check_id(other, data)
-                        self._commits.put(other, decode_commit(other, data))
+                self._keep_commits(engine.read_ahead(block, ahead))
                 known = self._commits.get(block)
             ahead = min(ahead * 2, MOST_AHEAD)
-            return known or self.commit(commit)
+            return known or read(commit)
 
         return lookup
+
+    def _keep_commits(self, guessed: Mapping[Id, bytes]) -> None:
+        """Keep those objects decoded that are sound and commits. What an engine guesses need not
+        be; who needs another one reads it, and is told what is wrong with it."""
+        for block, data in guessed.items():
+            if self._commits.get(block) is None:
+                with suppress(CorruptObjectError):
+                    check_id(block, data)
+                    self._commits.put(block, decode_commit(block, data))
 
     def is_far(self, record: Id) -> bool:
         """Whether it takes a while to read a record, in which there is time for something else."""

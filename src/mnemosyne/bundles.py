@@ -25,9 +25,9 @@ from mnemosyne.errors import (
 from mnemosyne.files import existing_file, new_file
 from mnemosyne.graph import ancestors, is_ancestor
 from mnemosyne.history_index import rebuild_index
-from mnemosyne.maintenance import verify
+from mnemosyne.maintenance import verify_objects
 from mnemosyne.objects import Id, check_id, decode_record, fields_of, object_id, parse_id, text_id
-from mnemosyne.refs import BRANCH, TAG, branch_ref, tag_ref
+from mnemosyne.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref
 
 __all__ = ["Bundle", "check_car", "export_car", "import_car"]
 
@@ -104,7 +104,7 @@ def import_car(
 
     Raises:
         NotFoundError: there is no such file.
-        ValidationError: it is no bundle, or the prefix does not fit in a name.
+        ValidationError: it is no bundle, or a name in it, with the prefix, is not valid here.
         CorruptObjectError: it is damaged or incomplete.
         ConflictError: a branch or tag names a commit that the bundle's does not follow.
         ReadOnlyError: the store does not accept writes.
@@ -116,6 +116,9 @@ def import_car(
         received = _Received(file, path)
         _check(received, progress)
         refs = {_prefixed(name, prefix): head for name, head in received.refs().items()}
+        for name in refs:
+            kind, _, short = name.partition("/")
+            check_new_name(short, kind)
         try:
             _store(blocks, received, refs, who, when)
         except BaseException:
@@ -144,7 +147,7 @@ def check_car(path: str, progress: Progress | None = None) -> Bundle:
 
 
 def _check(received: "_Received", progress: Progress | None) -> None:
-    report = verify(Blocks(received), progress)
+    report = verify_objects(Blocks(received), progress)
     if report.problems:
         why = report.problems[0].message
         raise CorruptObjectError(f"{received.url} is damaged or incomplete: {why}")

@@ -17,23 +17,23 @@ from dataclasses import dataclass, field
 
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Deletes, Engine, Enumerates, Exclusive, HasReflog
-from mnemosyne.errors import EngineError, ReadOnlyError
+from mnemosyne.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import (
     Id,
     decode_commit,
     decode_node,
     decode_record,
-    is_vector,
-    object_kind,
     parse_id,
 )
+from mnemosyne.reach import links
 from mnemosyne.refs import ROOT_COMMIT
 from mnemosyne.tree import EMPTY_ROOT
 
 __all__ = ["GcReport", "collect"]
 
 BATCH = 512
+ATTEMPTS = 3
 Progress = Callable[[int], object]
 
 
@@ -85,21 +85,54 @@ def collect(
         raise EngineError(f"{engine.url} cannot list and delete objects, which gc needs")
     if engine.read_only and not dry_run:
         raise ReadOnlyError(f"{engine.url} was opened read-only; gc would write to it")
-    stored = set(engine.ids())
-    reached = _Reached(blocks, progress)
-    reached.add(_roots(engine, since, now))
+    locks = isinstance(engine, Exclusive) and not dry_run
+    stored, reached = _look(blocks, since, now, progress, leave_to_lock=locks)
     sizes = _sizes(engine, stored - reached.ids)
     if not dry_run:
         with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
+            before, stored = stored, set(engine.ids())
             reached.add(_roots(engine, since, now))
-            reached.add_stored(set(engine.ids()) - stored)
-            for block in sizes.keys() & reached.ids:
+            reached.add_stored(stored - before)
+            for block in sizes.keys() - (stored - reached.ids):
                 del sizes[block]
             engine.delete(sizes.keys())
         blocks.renew()
         if compact:
             engine.compact()
     return GcReport(len(sizes), sum(sizes.values()), len(stored) - len(sizes), dry_run)
+
+
+def _look(
+    blocks: Blocks, since: int, now: int, progress: Progress | None, *, leave_to_lock: bool
+) -> tuple[set[Id], "_Reached"]:
+    """What is stored and what is reached, found without a lock.
+
+    Another collector may remove what this one is about to read, once its ref is gone. So what is
+    missing is looked for again from the refs as they are then; it is damage if they have not moved.
+
+    Args:
+        blocks: the objects.
+        since: see `collect`.
+        now: see `collect`.
+        progress: see `collect`.
+        leave_to_lock: whether to give nothing as reached if refs move each time, since a walk
+            under the lock will tell.
+    """
+    engine = blocks.engine
+    assert isinstance(engine, Enumerates)
+    for attempt in range(1, ATTEMPTS + 1):
+        stored, reached = set(engine.ids()), _Reached(blocks, progress)
+        roots = _roots(engine, since, now)
+        try:
+            reached.add(roots)
+        except NotFoundError:
+            if set(roots) == set(_roots(engine, since, now)):
+                raise
+            if attempt == ATTEMPTS and not leave_to_lock:
+                raise
+        else:
+            return stored, reached
+    return set(engine.ids()), _Reached(blocks, progress)
 
 
 def _roots(engine: Engine, since: int, now: int) -> list[Id]:
@@ -164,7 +197,7 @@ class _Reached:
         while level:
             self.ids.update(level)
             found = (each for batch in _batches(level) for each in engine.read(batch).items())
-            level = [link for each in found for link in _links(*each) if link not in self.ids]
+            level = [link for each in found for link in links(*each) if link not in self.ids]
 
     def _add_nodes(self, roots: Iterable[Id]) -> None:
         records: list[Id] = []
@@ -183,17 +216,3 @@ class _Reached:
             self.ids.update(batch)
             if self.progress:
                 self.progress(len(self.ids))
-
-
-def _links(block: Id, data: bytes) -> list[Id]:
-    """The objects that an object leads to."""
-    if is_vector(block):
-        return []
-    match object_kind(block, data):
-        case "commit":
-            commit = decode_commit(block, data)
-            return [parse_id(commit.root), *map(parse_id, commit.parents)]
-        case "node":
-            return list(decode_node(block, data).links)
-        case _:
-            return list(decode_record(block, data).vectors.values())

@@ -136,7 +136,7 @@ class ReadOnlyError(MnemosyneError, PermissionError):
 
 
 class CorruptObjectError(MnemosyneError):
-    """Stored bytes are not what their id says, or do not follow the format."""
+    """Stored bytes are not what their id says, do not follow the format, or are not all there."""
 
     kind = "corrupt"
 

@@ -5,6 +5,7 @@ from os import PathLike
 
 from mnemosyne import bundles, jsonl
 from mnemosyne.base_methods import BaseMethods
+from mnemosyne.blocks import while_it_lasts
 from mnemosyne.bundles import Bundle
 from mnemosyne.errors import NotFoundError
 from mnemosyne.model import Commit
@@ -42,8 +43,10 @@ class ExchangeMethods(BaseMethods):
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
-        return bundles.export_car(
-            self.blocks, path_text(path), self._chosen(branches, tags), progress
+        return while_it_lasts(
+            lambda: bundles.export_car(
+                self.blocks, path_text(path), self._chosen(branches, tags), progress
+            )
         )
 
     def import_car(

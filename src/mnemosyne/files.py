@@ -8,7 +8,13 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from mnemosyne.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
+from mnemosyne.errors import (
+    AlreadyExistsError,
+    EngineError,
+    MnemosyneError,
+    NotFoundError,
+    ValidationError,
+)
 from mnemosyne.paths import absolute, path_text, require_meant, require_trimmed
 
 __all__ = [
@@ -64,7 +70,7 @@ def new_file(path: str) -> Generator[BinaryIO]:
     except FileExistsError:
         raise _exists(path) from None
     except OSError as error:
-        if isinstance(error, EngineError):
+        if isinstance(error, MnemosyneError):
             raise
         raise _unwritable(path, error) from error
     finally:

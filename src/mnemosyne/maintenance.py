@@ -1,25 +1,29 @@
 """Keeping a store sound: verify, statistics, backup."""
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+import os
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from mnemosyne.blocks import Blocks
+from mnemosyne.blocks import Blocks, while_it_lasts
 from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import Enumerates, RefUpdate, Snapshots
+from mnemosyne.engine.base import Engine, Enumerates, RefUpdate, Snapshots
 from mnemosyne.errors import (
     AlreadyExistsError,
+    BusyError,
     CorruptObjectError,
     EngineError,
     MnemosyneError,
     NotFoundError,
 )
+from mnemosyne.files import put_in_place, sync_file, temporary_beside
 from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit
 from mnemosyne.objects import (
     Id,
     Node,
+    check_id,
     decode_commit,
     decode_node,
     decode_record,
@@ -27,12 +31,13 @@ from mnemosyne.objects import (
     parse_id,
     text_id,
 )
-from mnemosyne.refs import BRANCH, ROOT_COMMIT, TAG, ref_names
+from mnemosyne.refs import BRANCH, ROOT_COMMIT, TAG, ref_names, what_is_lacking
 from mnemosyne.schema import check_block
 
-__all__ = ["Problem", "Stats", "VerifyReport", "backup", "stats", "verify"]
+__all__ = ["Problem", "Stats", "VerifyReport", "backup", "stats", "verify", "verify_objects"]
 
 BATCH = 256
+ATTEMPTS = 4
 Progress = Callable[[int], object]
 T = TypeVar("T")
 
@@ -42,7 +47,7 @@ class Problem:
     """One thing that is wrong with a store.
 
     Attributes:
-        object: id of the object concerned.
+        object: id of the object concerned; empty if it is the store as a whole.
         kind: the `kind` of the error that reading it raises.
         message: what is wrong.
     """
@@ -80,7 +85,7 @@ class Stats:
         url: the canonical URL.
         branches: how many branches there are.
         tags: how many tags there are.
-        commits: how many commits the branches and tags reach.
+        commits: how many commits the branches and tags reach, without the empty first one.
         records: how many records each branch holds.
         objects: how many objects the engine holds; None if it cannot tell.
         bytes: bytes that the store takes; None if the engine cannot tell.
@@ -107,23 +112,51 @@ class _Span:
 
 @dataclass(slots=True)
 class _Check:
+    """What has been checked.
+
+    Attributes:
+        problems: what is wrong, by object.
+        seen: the objects that were looked at.
+        nodes: what was found of tree nodes.
+        commits: the sound commits.
+        missing: what was not there when it was read.
+        fresh: the objects that were looked at since `begin`.
+    """
+
     blocks: Blocks
     progress: Progress | None
     problems: dict[Id, Problem] = field(default_factory=dict[Id, Problem])
     seen: set[Id] = field(default_factory=set[Id])
     nodes: dict[Id, "_Span"] = field(default_factory=dict[Id, "_Span"])
+    commits: dict[str, Commit] = field(default_factory=dict[str, Commit])
+    missing: set[Id] = field(default_factory=set[Id])
+    fresh: list[Id] = field(default_factory=list[Id])
 
-    def objects(self, ids: list[Id]) -> Iterator[tuple[Id, bytes]]:
+    def begin(self) -> None:
+        """Begin something that can be given up."""
+        self.missing.clear()
+        self.fresh.clear()
+
+    def give_up(self) -> None:
+        """Forget what was found since `begin`."""
+        for block in self.fresh:
+            self.seen.discard(block)
+            self.nodes.pop(block, None)
+            self.problems.pop(block, None)
+            self.commits.pop(text_id(block), None)
+
+    def objects(self, ids: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
         """Read objects not seen yet, noting those that are missing or not what their id says."""
         fresh = [block for block in dict.fromkeys(ids) if block not in self.seen]
         self.seen.update(fresh)
+        self.fresh += fresh
         for start in range(0, len(fresh), BATCH):
             batch = fresh[start : start + BATCH]
             found = self.blocks.engine.read(batch)
             for block in batch:
                 data = found.get(block)
                 if data is None:
-                    self.note(block, NotFoundError(f"object {text_id(block)} is missing"))
+                    self.missing.add(block)
                 elif self.sound(block, data):
                     yield block, data
             if self.progress:
@@ -140,33 +173,103 @@ class _Check:
     def note(self, block: Id, error: MnemosyneError) -> None:
         self.problems.setdefault(block, Problem(text_id(block), error.kind, str(error)))
 
+    def note_missing(self) -> None:
+        for block in sorted(self.missing):
+            self.note(block, NotFoundError(f"object {text_id(block)} is missing"))
+
 
 def verify(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
-    """Read everything that branches and tags reach, and whatever else is stored, and check it.
+    """Read everything that refs reach, and whatever else is stored, and check it.
 
-    Checked are: every object is there, has the bytes that its id says, is in canonical form and
-    follows the schema of its kind; tree nodes agree with their children; times and generations of
-    commits never fall behind their parents', and every history begins with the first commit.
+    Checked are: there is a branch; every object is there, has the bytes that its id says, is in
+    canonical form and follows the schema of its kind; tree nodes agree with their children; times
+    and generations of commits never fall behind their parents', and every history begins with the
+    first commit. Others may write, delete branches and collect garbage meanwhile.
 
     Args:
         blocks: the objects.
         progress: called now and then with how many objects have been checked.
     """
-    check = _Check(blocks, progress)
-    commits: dict[str, Commit] = {}
-    level = list(blocks.engine.refs().values())
+    report = verify_objects(blocks, progress)
+    lacking = what_is_lacking(blocks.engine)
+    if lacking is None:
+        return report
+    problem = Problem("", CorruptObjectError.kind, lacking)
+    return replace(report, problems=(problem, *report.problems))
+
+
+def verify_objects(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
+    """Check objects as `verify` does, where there need not be a branch.
+
+    Args:
+        blocks: the objects.
+        progress: called now and then with how many objects have been checked.
+    """
+    check, engine = _Check(blocks, progress), blocks.engine
+    done: set[Id] = set()
+    for _ in range(ATTEMPTS):
+        heads = [head for head in dict.fromkeys(engine.refs().values()) if head not in done]
+        done.update(heads)
+        if sum(_check_head(check, head) for head in heads) == len(heads):
+            break
+    for commit in check.commits.values():
+        _check_order(check, commit)
+    if isinstance(engine, Enumerates):
+        _check_stored(check, engine)
+    return VerifyReport(tuple(check.problems.values()), len(check.commits), len(check.seen))
+
+
+def _check_head(check: _Check, head: Id) -> bool:
+    """Check what a commit reaches that refs name; whether it still is in their past afterwards.
+
+    What is missing is damage only if the commit is still needed: a ref may have been deleted, and
+    what it reached collected, while this was reading. Then it does not count.
+    """
+    for _ in range(ATTEMPTS):
+        check.begin()
+        _check_history(check, head)
+        if not check.missing:
+            return True
+        if not _is_needed(check.blocks, head):
+            check.give_up()
+            return False
+        if not check.blocks.engine.read(check.missing) and _is_needed(check.blocks, head):
+            check.note_missing()
+            return True
+        check.give_up()  # it was brought back meanwhile
+    return False
+
+
+def _is_needed(blocks: Blocks, head: Id) -> bool:
+    if head in blocks.engine.refs().values():
+        return True
+    commit = blocks.find_commit(text_id(head))
+    return commit is not None and blocks.is_held(commit)
+
+
+def _check_history(check: _Check, head: Id) -> None:
+    level = [head]
     while level:
         found = [_decoded(check, decode_commit, *each) for each in check.objects(level)]
         sound = [commit for commit in found if commit is not None]
-        commits.update((commit.id, commit) for commit in sound)
+        check.commits.update((commit.id, commit) for commit in sound)
         _check_trees(check, [parse_id(commit.root) for commit in sound])
         level = [parse_id(parent) for commit in sound for parent in commit.parents]
-    for commit in commits.values():
-        _check_order(check, commit, commits)
-    if isinstance(blocks.engine, Enumerates):
-        for _ in check.objects(list(blocks.engine.ids())):
+
+
+def _check_stored(check: _Check, engine: Enumerates) -> None:
+    """Check what no ref reaches. It is missing if the engine lists it and does not give it."""
+    check.begin()
+    for _ in check.objects(engine.ids()):
+        pass
+    for _ in range(ATTEMPTS):
+        if not check.missing:
+            return
+        again, check.missing = check.missing & set(engine.ids()), set()
+        check.seen.difference_update(check.fresh)
+        for _ in check.objects(again):
             pass
-    return VerifyReport(tuple(check.problems.values()), len(commits), len(check.seen))
+    check.note_missing()
 
 
 def _decoded(check: _Check, decode: Callable[[Id, bytes], T], block: Id, data: bytes) -> T | None:
@@ -177,7 +280,8 @@ def _decoded(check: _Check, decode: Callable[[Id, bytes], T], block: Id, data: b
         return None
 
 
-def _check_order(check: _Check, commit: Commit, commits: dict[str, Commit]) -> None:
+def _check_order(check: _Check, commit: Commit) -> None:
+    commits = check.commits
     if not commit.parents and commit.id != ROOT_COMMIT.id:
         message = f"commit {commit.id} has no parents and is not the first commit of all"
         check.note(parse_id(commit.id), CorruptObjectError(message))
@@ -235,6 +339,10 @@ def _check_nodes(check: _Check, inner: dict[Id, Node], roots: list[Id]) -> None:
 
 def stats(blocks: Blocks) -> Stats:
     """Count what a repository holds."""
+    return while_it_lasts(lambda: _stats(blocks))
+
+
+def _stats(blocks: Blocks) -> Stats:
     engine = blocks.engine
     branches, tags = ref_names(blocks, BRANCH), ref_names(blocks, TAG)
     heads = [*branches.values(), *tags.values()]
@@ -243,7 +351,7 @@ def stats(blocks: Blocks) -> Stats:
         engine.url,
         len(branches),
         len(tags),
-        sum(1 for _ in ancestors(blocks.commit, heads)) - 1,
+        sum(1 for commit in ancestors(blocks.walk(), heads) if commit.id != ROOT_COMMIT.id),
         {
             name: blocks.node(parse_id(blocks.commit(head).root)).count
             for name, head in branches.items()
@@ -264,22 +372,58 @@ def backup(blocks: Blocks, path: str, now: int) -> None:
     Raises:
         AlreadyExistsError: something is at that path.
         EngineError: the copy cannot be written, or the engine cannot list what it holds.
+        BusyError: branches were deleted and garbage collected all the time.
     """
-    if Path(path).exists():
-        raise AlreadyExistsError(f"cannot back up to {path}: something is there already")
+    if os.path.lexists(path):
+        raise _exists(path)
     engine = blocks.engine
     if isinstance(engine, Snapshots):
         engine.backup(path)
         return
     if not isinstance(engine, Enumerates):
         raise EngineError(f"cannot back up {engine.url}: it cannot list its objects")
-    refs = engine.refs()
-    target = open_engine(path, create=True)
+    partial = temporary_beside(Path(path))
     try:
-        ids = list(engine.ids())
-        for start in range(0, len(ids), BATCH):
-            target.write(blocks.read(ids[start : start + BATCH]))
-        for name, head in refs.items():
-            target.write({}, RefUpdate(name, None, head, when=now, why="backup"))
+        target = open_engine(str(partial), create=True)
+        try:
+            _copy(blocks, engine, target, now)
+        finally:
+            target.close()
+        sync_file(partial)
+        put_in_place(partial, Path(path))
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        if isinstance(error, MnemosyneError):
+            raise
+        raise EngineError(f"cannot back up to {path}: {error.strerror}; check its disk") from error
     finally:
-        target.close()
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{partial}{suffix}").unlink(missing_ok=True)
+
+
+def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:
+    """Copy what refs reach, and what else there is; again if some of that was collected."""
+    engine = blocks.engine
+    for _ in range(ATTEMPTS):
+        refs = engine.refs()
+        ids = list(source.ids())
+        for start in range(0, len(ids), BATCH):
+            batch = ids[start : start + BATCH]
+            there = target.read(batch)
+            found = engine.read([block for block in batch if block not in there])
+            for block, data in found.items():
+                check_id(block, data)
+            target.write(found)
+        if all(_is_needed(blocks, head) for head in refs.values()):
+            for name, head in refs.items():
+                target.write({}, RefUpdate(name, None, head, when=now, why="backup"))
+            return
+    raise BusyError(
+        f"{engine.url} cannot be copied while its branches are deleted and collected all the time; "
+        "try again when no collection runs"
+    )
+
+
+def _exists(path: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"cannot back up to {path}: something is there already")

@@ -39,6 +39,7 @@ __all__ = [
     "encode_record",
     "encode_vector",
     "fields_of",
+    "is_commit_id",
     "is_vector",
     "new_salt",
     "object_id",
@@ -59,6 +60,10 @@ _RAW = b"\x01\x55\x12\x20"
 VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + _RAW
 """How a link to a vector begins in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
 
+ID_START = "bafyrei"
+"""How the id of every commit, node and record begins in text."""
+
+_COMMIT_ID = re.compile(f"{ID_START}[a-h][a-z2-7]{{50}}[aeimquy4]")
 _LINKS = re.compile(re.escape(VECTOR_LINK) + b"(.{32})", re.DOTALL)
 SALT_BYTES = 16
 
@@ -114,6 +119,11 @@ def parse_id(text: str) -> Id:
     if len(block) != 36 or block[:4] not in (_DAG_CBOR, _RAW) or text_id(block) != text:
         raise ValidationError(f"{text!r} is no object id")
     return block
+
+
+def is_commit_id(text: str) -> bool:
+    """Whether a text has the form of the whole id of a commit, whether or not there is one."""
+    return bool(_COMMIT_ID.fullmatch(text))
 
 
 def new_salt() -> bytes:

@@ -6,10 +6,22 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 
 from mnemosyne.blocks import Blocks
-from mnemosyne.engine.base import Exclusive, IndexEntry, RefUpdate
-from mnemosyne.errors import NotFoundError, RefConflictError, ValidationError
+from mnemosyne.engine.base import (
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasReflog,
+    IndexEntry,
+    RefUpdate,
+)
+from mnemosyne.errors import (
+    CorruptObjectError,
+    NotFoundError,
+    RefConflictError,
+    ValidationError,
+)
 from mnemosyne.model import Commit
-from mnemosyne.objects import Id, encode_commit, object_id, parse_id, text_id
+from mnemosyne.objects import Id, encode_commit, is_commit_id, object_id, parse_id, text_id
 from mnemosyne.tree import EMPTY_BLOCK, EMPTY_ROOT
 from mnemosyne.validation import check_name
 
@@ -22,10 +34,12 @@ __all__ = [
     "LastHeads",
     "branch_head",
     "branch_ref",
+    "check_new_name",
     "initialise",
     "ref_names",
     "remote_ref",
     "tag_ref",
+    "what_is_lacking",
     "write_upon",
 ]
 
@@ -69,6 +83,23 @@ def tag_ref(name: str) -> str:
         ValidationError: the name is none for a tag.
     """
     return TAG + check_name(name, "tag")
+
+
+def check_new_name(name: str, what: str) -> None:
+    """Refuse a name under which a new branch or tag could not be told from a commit.
+
+    Args:
+        name: its name.
+        what: what it is, for the message.
+
+    Raises:
+        ValidationError: the name has the form of a commit id.
+    """
+    if is_commit_id(name):
+        raise ValidationError(
+            f"{name!r} is not a valid name for a new {what}: it has the form of a commit id, and "
+            "revisions would mean the commit; choose another name"
+        )
 
 
 def remote_ref(remote: str, branch: str = "") -> str:
@@ -178,11 +209,54 @@ def write_upon(
         engine.write(objects, update)
 
 
+def what_is_lacking(engine: Engine) -> str | None:
+    """What makes a store no repository yet, or no more, and what to do; None if it has a branch."""
+    if engine.refs(BRANCH):
+        return None
+    if not _holds_objects(engine):
+        lacking = (
+            f"{engine.url} is empty: it has no first commit and no branch; `mnem init` or "
+            "create=True makes them, and a clone that broke off goes on if it is run again"
+        )
+    elif engine.refs() or (isinstance(engine, HasReflog) and any(engine.reflog(None))):
+        lacking = (
+            f"{engine.url} has no branch: all were deleted; make one with create_branch at a tag, "
+            "or at a commit that the reflog names"
+        )
+    else:
+        lacking = (
+            f"{engine.url} is incomplete: it holds objects, but no branch, as after a clone that "
+            "broke off; run the same clone again, which goes on from there"
+        )
+    return None if engine.refs(BRANCH) else lacking  # it may have been made meanwhile
+
+
+def _holds_objects(engine: Engine) -> bool:
+    if isinstance(engine, Enumerates):
+        return any(engine.ids())
+    return bool(engine.read([parse_id(ROOT_COMMIT.id)]))
+
+
 def initialise(blocks: Blocks, now: int) -> None:
-    """Give an empty store its first commit and the branch `main`; leave any other as it is."""
+    """Give an empty store its first commit and the branch `main`.
+
+    A store that has refs is left as it is.
+
+    Args:
+        blocks: the objects.
+        now: UTC milliseconds, for the reflog.
+
+    Raises:
+        CorruptObjectError: the store holds objects and no ref, so that it is not empty.
+    """
     engine = blocks.engine
     if engine.refs():
         return
+    if _holds_objects(engine):
+        lacking = what_is_lacking(engine)
+        if lacking is None or engine.refs():  # another process has just done it
+            return
+        raise CorruptObjectError(lacking)
     root: Id = parse_id(ROOT_COMMIT.id)
     objects = {EMPTY_ROOT: EMPTY_BLOCK, root: _ROOT_BLOCK}
     update = RefUpdate(

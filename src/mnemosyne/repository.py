@@ -33,6 +33,7 @@ from mnemosyne.refs import (
     DEFAULT_BRANCH,
     TAG,
     branch_ref,
+    check_new_name,
     initialise,
     ref_names,
     tag_ref,
@@ -81,6 +82,7 @@ def open_repository(
         NotFoundError: there is nothing there, and `create` was not given.
         FormatVersionError: the store was written in a newer format.
         ReadOnlyError: it must be made or written, and cannot be.
+        CorruptObjectError: the store is damaged, or to be made where an incomplete one is.
         EngineError: what is there is no store, or cannot be read.
         ValidationError: the URL is of no known form, or the path was surely meant otherwise:
             nothing expands `~` and variables, and nothing takes off quotes.
@@ -187,9 +189,9 @@ class Repository(
         Raises:
             AlreadyExistsError: there is one of that name.
             NotFoundError: the revision names nothing.
-            ValidationError: the name is none for a branch.
+            ValidationError: the name is not valid for a branch, or has the form of a commit id.
         """
-        return self._create(branch_ref(name), f"branch {name!r}", at)
+        return self._create(branch_ref(name), "branch", name, at)
 
     def delete_branch(self, name: str) -> None:
         """Delete a branch; its commits stay in the reflog.
@@ -206,7 +208,7 @@ class Repository(
 
     def create_tag(self, name: str, at: str = DEFAULT_BRANCH) -> Commit:
         """Name a commit for good; arguments and errors as in `create_branch`."""
-        return self._create(tag_ref(name), f"tag {name!r}", at)
+        return self._create(tag_ref(name), "tag", name, at)
 
     def delete_tag(self, name: str) -> None:
         """Delete a tag; errors as in `delete_branch`."""
@@ -510,9 +512,10 @@ class Repository(
         if self.read_only:
             raise ReadOnlyError(f"{self.url} was opened read-only; open it without read_only")
 
-    def _create(self, ref: str, what: str, at: str) -> Commit:
+    def _create(self, ref: str, kind: str, name: str, at: str) -> Commit:
         self._check_writable()
-        commit = self.resolve(at)
+        check_new_name(name, kind)
+        commit, what = self.resolve(at), f"{kind} {name!r}"
         try:
             update = self._update(ref, None, parse_id(commit.id), f"create {what} at {at}")
             write_upon(self.blocks, {}, update, [commit.id])

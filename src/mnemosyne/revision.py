@@ -18,20 +18,21 @@ import re
 from base64 import b32decode
 from datetime import UTC, datetime
 from itertools import chain, islice
+from sys import maxsize
 
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Enumerates, HasReflog
 from mnemosyne.errors import InvalidRevisionError, NotFoundError
-from mnemosyne.graph import ancestors
+from mnemosyne.graph import ancestors, first_parents
 from mnemosyne.model import Commit, ReflogEntry
-from mnemosyne.objects import is_vector, object_kind, text_id
+from mnemosyne.objects import ID_START, is_commit_id, is_vector, object_kind, text_id
 from mnemosyne.refs import BRANCH, REMOTE, TAG, branch_ref
 
 __all__ = ["parse_time", "resolve", "short_id"]
 
-_REVISION = re.compile(r"(?P<name>[^~^@{}]+)(?P<steps>(?:~\d*|\^\d*|@\{[^{}]*\})*)")
-_STEP = re.compile(r"~(?P<back>\d*)|\^(?P<parent>\d*)|@\{(?P<then>[^{}]*)\}")
-_AGO = re.compile(r"(\d+) (second|minute|hour|day|week)s? ago")
+_REVISION = re.compile(r"(?P<name>[^~^@{}]+)(?P<steps>(?:~\d*|\^\d*|@\{[^{}]*\})*)", re.ASCII)
+_STEP = re.compile(r"~(?P<back>\d*)|\^(?P<parent>\d*)|@\{(?P<then>[^{}]*)\}", re.ASCII)
+_AGO = re.compile(r"(\d+) (second|minute|hour|day|week)s? ago", re.ASCII)
 _MILLISECONDS = {
     "second": 1_000,
     "minute": 60_000,
@@ -39,14 +40,12 @@ _MILLISECONDS = {
     "day": 86_400_000,
     "week": 604_800_000,
 }
-_ID_START = "bafyrei"
-_WHOLE_ID = re.compile(f"{_ID_START}[a-h][a-z2-7]{{50}}[aeimquy4]")
 _MIN_PREFIX = 4
 
 
 def short_id(commit_id: str) -> str:
     """The part of a commit id that people are shown: ten characters, without what all ids share."""
-    return commit_id.removeprefix(_ID_START)[:10]
+    return commit_id.removeprefix(ID_START)[:10]
 
 
 def resolve(blocks: Blocks, revision: str, now: int) -> Commit:
@@ -80,20 +79,35 @@ def resolve(blocks: Blocks, revision: str, now: int) -> Commit:
 
 def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str) -> Commit:
     if step["back"] is not None:
-        path = [0] * int(step["back"] or 1)
-    else:
-        path = [int(step["parent"] or 1) - 1][: int(step["parent"] or 1)]
-    for parent in path:
-        if parent >= len(commit.parents):
-            raise NotFoundError(
-                f"{revision!r}: commit {short_id(commit.id)} has {len(commit.parents)} parents"
-            )
-        commit = blocks.commit(commit.parents[parent])
-    return commit
+        return _back(blocks, commit, _number(step["back"] or "1"), revision)
+    parent = _number(step["parent"] or "1")
+    if parent > len(commit.parents):
+        raise NotFoundError(
+            f"{revision!r}: commit {short_id(commit.id)} has {len(commit.parents)} parents"
+        )
+    return blocks.commit(commit.parents[parent - 1]) if parent else commit
+
+
+def _back(blocks: Blocks, commit: Commit, steps: int, revision: str) -> Commit:
+    """The commit some steps back along first parents, of which there are no more than its
+    generation says."""
+    line = first_parents(blocks.walk(), commit.id)
+    found = next(islice(line, steps, None), None) if steps <= commit.generation else None
+    if found is None:
+        raise NotFoundError(
+            f"{revision!r}: commit {short_id(commit.id)} has no first parent that many steps back"
+        )
+    return found
+
+
+def _number(digits: str) -> int:
+    """A number as written; one that is longer than any number of commits counts as the largest."""
+    digits = digits.lstrip("0") or "0"
+    return int(digits) if len(digits) < len(str(maxsize)) else maxsize
 
 
 def _named(blocks: Blocks, name: str) -> Commit:
-    if _WHOLE_ID.fullmatch(name):
+    if is_commit_id(name):
         return _by_id(blocks, name)
     for kind in (BRANCH, TAG, REMOTE):
         if head := blocks.engine.ref(kind + name):
@@ -115,19 +129,19 @@ def _named(blocks: Blocks, name: str) -> Commit:
 
 
 def _by_id(blocks: Blocks, commit_id: str) -> Commit:
-    try:
-        return blocks.commit(commit_id)
-    except NotFoundError:
-        raise NotFoundError(f"there is no commit {commit_id} in {blocks.engine.url}") from None
+    found = blocks.find_commit(commit_id)
+    if found is None:
+        raise NotFoundError(f"there is no commit {commit_id} in {blocks.engine.url}")
+    return found
 
 
 def _by_prefix(blocks: Blocks, text: str) -> list[Commit]:
     """At most two commits whose id, with or without its common start, starts with the text."""
     if not re.fullmatch("[a-z2-7]+", text):
         return []
-    starts = [text] if text.startswith(_ID_START) else []
+    starts = [text] if text.startswith(ID_START) else []
     if len(text) >= _MIN_PREFIX:
-        starts.append(_ID_START + text)
+        starts.append(ID_START + text)
     found = chain.from_iterable(_commits_from(blocks, start) for start in starts)
     return list(islice({commit.id: commit for commit in found}.values(), 2))
 
@@ -159,17 +173,20 @@ def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:
     moves = list(engine.reflog(branch_ref(branch))) or list(engine.reflog(REMOTE + branch))
     if not moves:
         raise NotFoundError(f"there is no branch {branch!r} in {engine.url}")
-    found = (
-        _nth(moves, int(then)) if then.isdecimal() else _as_of(moves, parse_time(then, now), now)
-    )
-    if found is None:
+    if _is_number(then):
+        named = _nth(moves, _number(then))
+    else:
+        named = _as_of(moves, parse_time(then, now), now)
+    if named is None:
         raise NotFoundError(f"branch {branch!r} did not exist at {then!r}")
-    try:
-        return blocks.commit(found)
-    except NotFoundError:
-        raise NotFoundError(
-            f"{branch}@{{{then}}} was {found}, which has been collected as garbage"
-        ) from None
+    found = blocks.find_commit(named)
+    if found is None:
+        raise NotFoundError(f"{branch}@{{{then}}} was {named}, which has been collected as garbage")
+    return found
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdecimal()
 
 
 def _nth(moves: list[ReflogEntry], back: int) -> str | None:
@@ -195,7 +212,7 @@ def parse_time(text: str, now: int) -> int:
     if words in ("now", "yesterday"):
         return now - (_MILLISECONDS["day"] if words == "yesterday" else 0)
     if ago := _AGO.fullmatch(words):
-        return now - int(ago[1]) * _MILLISECONDS[ago[2]]
+        return now - _number(ago[1]) * _MILLISECONDS[ago[2]]
     try:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
-from mnemosyne.blocks import Blocks
+from mnemosyne.blocks import Blocks, while_it_lasts
 from mnemosyne.engine.base import Engine, RefUpdate
 from mnemosyne.errors import AlreadyExistsError, ConflictError, NotFoundError, RefConflictError
 from mnemosyne.graph import is_ancestor
@@ -72,6 +72,23 @@ def fetch(
     progress: Progress | None = None,
 ) -> Transfer:
     """Bring history here; see `Repository.fetch`."""
+    return while_it_lasts(
+        lambda: _fetch(
+            here, there, mover, remote=remote, branches=branches, prune=prune, progress=progress
+        )
+    )
+
+
+def _fetch(
+    here: Engine,
+    there: Blocks,
+    mover: Mover,
+    *,
+    remote: str | None,
+    branches: Collection[str] | None,
+    prune: bool,
+    progress: Progress | None,
+) -> Transfer:
     heads = branch_heads(there.engine, branches)
     tags: dict[str, Id] = {}
     gone = _gone(here, remote, heads) if prune and remote and branches is None else {}
@@ -139,6 +156,20 @@ def clone(
     """Fill an empty store from another one; see `mnemosyne.clone`."""
     if here.refs():
         raise AlreadyExistsError(f"{here.url} holds a repository already; fetch or pull into it")
+    return while_it_lasts(
+        lambda: _clone(there, here, mover, remote=remote, branches=branches, progress=progress)
+    )
+
+
+def _clone(
+    there: Blocks,
+    here: Engine,
+    mover: Mover,
+    *,
+    remote: str | None,
+    branches: Collection[str] | None,
+    progress: Progress | None,
+) -> Transfer:
     heads = branch_heads(there.engine, branches)
     tags: dict[str, Id] = {}
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, fields
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
-from mnemosyne.errors import NotFoundError, ValidationError
+from mnemosyne.errors import ValidationError
 from mnemosyne.history import history
 from mnemosyne.history_index import Writers
 from mnemosyne.model import Change, Commit, Record
@@ -271,8 +271,8 @@ class _Lineage:
     def _commit(self, commit: str) -> Commit | None:
         """A commit that provenance names; None if the repository does not have it."""
         try:
-            return self._blocks.commit(commit)
-        except (NotFoundError, ValidationError):
+            return self._blocks.find_commit(commit)
+        except ValidationError:
             return None
 
     def _moved_from(self, record: StoredRecord, at: Commit) -> tuple[str, Commit | None]:

@@ -19,8 +19,18 @@ from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 
 import mnemosyne
-from mnemosyne import EngineError, NotFoundError, ReadOnlyError, ValidationError
+from mnemosyne import (
+    CorruptObjectError,
+    EngineError,
+    NotFoundError,
+    ReadOnlyError,
+    ValidationError,
+)
 from mnemosyne.adapters.crewai import MnemosyneStorageBackend, register, unregister
+from mnemosyne.engine import open_engine
+from mnemosyne.objects import parse_id
+from mnemosyne.refs import ROOT_COMMIT
+from mnemosyne.tree import EMPTY_ROOT
 
 
 def record(id: str, content: str = "text", vector: object = (1.0, 0.0), **fields: object):
@@ -388,6 +398,22 @@ class TestApartFromAnyStore:
             with pytest.raises((EngineError, mnemosyne.CorruptObjectError), match=bad.name):
                 MnemosyneStorageBackend(bad).count()
         assert text.read_text().startswith("hello")
+
+
+def test_half_a_clone_does_not_become_an_empty_memory(tmp_path):
+    path = tmp_path / "half.mnem"
+    whole = MnemosyneStorageBackend(tmp_path / "whole.mnem")
+    whole.save([record("a")])
+    sent = whole.repository.blocks.read([EMPTY_ROOT, parse_id(ROOT_COMMIT.id)])
+    open_engine(path, create=True).write(sent)
+    half = MnemosyneStorageBackend(path)
+    for _ in range(2):
+        with pytest.raises(CorruptObjectError, match="run the same clone again"):
+            half.save([record("b")])
+    mnemosyne.clone(tmp_path / "whole.mnem", path).close()
+    assert half.count() == 1
+    half.save([record("b")])
+    assert half.count() == 2
 
 
 BAD_URLS = [

@@ -82,7 +82,7 @@ def test_commits(complete, store):
 
 
 def test_the_store_that_is_named_counts(complete, store, tmp_path):
-    (tmp_path / "second.mnem").touch()
+    (tmp_path / "second.mnem").write_bytes(b"another store")
 
     assert complete("why", "/crew/s") == []
     assert complete("-s", str(store.path), "why", "/crew/s") == [PLAN, TEAM]

@@ -7,6 +7,10 @@ import pytest
 import mnemosyne
 from mnemosyne.cli import completion
 from mnemosyne.cli.app import mnem as app
+from mnemosyne.engine import open_engine
+from mnemosyne.objects import parse_id
+from mnemosyne.refs import ROOT_COMMIT
+from mnemosyne.tree import EMPTY_ROOT
 
 from .conftest import NOTE, PLAN
 from .conversation import converse
@@ -177,3 +181,38 @@ class TestBundle:
         mnem("bundle", "none.car", code=3)
         (here / "x.json").write_text(json.dumps({}))
         mnem("bundle", "x.json", code=5)
+
+
+class TestIncompleteStores:
+    @pytest.fixture
+    def half(self, store, tmp_path):
+        """A clone that broke off after the first commit."""
+        path = tmp_path / "half" / "half.mnem"
+        path.parent.mkdir()
+        with mnemosyne.open(store.path) as source:
+            sent = source.blocks.read([EMPTY_ROOT, parse_id(ROOT_COMMIT.id)])
+        open_engine(path, create=True).write(sent)
+        return path
+
+    def test_a_half_clone_is_not_sound(self, mnem, half):
+        said = mnem("verify", "-s", str(half), code=6).stdout
+        assert "incomplete" in said
+        assert "run the same clone again" in said
+        stats = mnem("stats", "-s", str(half), "--json").json
+        assert (stats["branches"], stats["commits"]) == (0, 0)
+        assert "there is a store" in mnem("init", str(half), code=11).stderr
+
+    def test_the_same_clone_goes_on(self, mnem, store, half):
+        mnem("clone", str(store.path), str(half))
+        assert "all sound" in mnem("verify", "-s", str(half)).stdout
+
+    def test_an_empty_file(self, mnem, tmp_path):
+        path = tmp_path / "a.mnem"
+        path.touch()
+        assert "empty file" in mnem("verify", "-s", str(path), code=6).stderr
+        mnem("init", str(path))
+        assert "all sound" in mnem("verify", "-s", str(path)).stdout
+
+    def test_empty_files_are_not_taken_for_stores(self, mnem, store, tmp_path):
+        (store.path.parent / "aborted.mnem").touch()
+        assert mnem("status", "--json").json

@@ -98,7 +98,7 @@ def test_create_makes_directories_and_opens_what_exists(tmp_path):
 def test_create_uses_an_empty_file_and_nothing_else_does(tmp_path):
     path = tmp_path / "empty"
     path.touch()
-    with pytest.raises(NotFoundError):
+    with pytest.raises(CorruptObjectError, match="empty file"):
         open_engine(path)
     assert path.read_bytes() == b""
     fill(open_engine(path, create=True))

@@ -22,7 +22,8 @@ def find_store(environment: Mapping[str, str]) -> str:
 
     Returns:
         The value of `MNEMOSYNE_URL`, else the path of the only `*.mnem` file in the nearest
-        directory that has any, from the current one upwards.
+        directory that has any, from the current one upwards. Files without a byte are no stores
+        beside one that has some.
 
     Raises:
         NotFoundError: there is none, or the current directory is gone.
@@ -32,7 +33,8 @@ def find_store(environment: Mapping[str, str]) -> str:
         return url
     start = Path(absolute("."))
     for directory in (start, *start.parents):
-        found = sorted(path for path in directory.glob(f"*{SUFFIX}") if path.is_file())
+        files = sorted(path for path in directory.glob(f"*{SUFFIX}") if path.is_file())
+        found = [path for path in files if path.stat().st_size] or files
         if len(found) > 1:
             names = ", ".join(path.name for path in found)
             raise click.UsageError(

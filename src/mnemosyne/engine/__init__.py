@@ -10,7 +10,7 @@ from mnemosyne.engine.shared import without_password
 from mnemosyne.errors import EngineError, ValidationError
 from mnemosyne.paths import absolute, path_text, require_meant, require_trimmed
 
-__all__ = ["canonical_url", "open_engine"]
+__all__ = ["canonical_url", "file_of", "open_engine"]
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.-]+)://(.*)", re.DOTALL)
 _NEARLY = re.compile(r"(sqlite|memory|postgres|postgresql|s3):", re.IGNORECASE)
@@ -115,6 +115,16 @@ def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
         return parse_url(url).canonical
     path = _path(url)
     return "memory://" if path is None else _sqlite_url(path)
+
+
+def file_of(url: str | os.PathLike[str]) -> str | None:
+    """The absolute path of the file that a URL names; None of a store that is not a file.
+
+    Raises:
+        ValidationError: the URL is none that is known.
+    """
+    url = os.fspath(url)
+    return None if _scheme(url) in (*_POSTGRES, "s3") else _path(url)
 
 
 _MAX_TIMEOUT = 1_000_000

@@ -66,6 +66,7 @@ class StoreFile:
 
         Raises:
             NotFoundError: it is not there and shall not, or cannot, be made.
+            CorruptObjectError: a file without a byte is there, and no store shall be made of it.
             ReadOnlyError: it cannot be made where it is.
             BusyError: another process kept it locked.
             EngineError: it cannot be made, or its directory cannot be read.
@@ -73,6 +74,11 @@ class StoreFile:
         if not self._is_empty():
             return
         if self.read_only or not create:
+            if Path(self.path).exists():
+                raise CorruptObjectError(
+                    f"{self.path} is an empty file and not a store, as after a clone or a backup "
+                    "that broke off: run that again, or make a store of it with `mnem init`"
+                )
             raise NotFoundError(
                 f"there is no store at {self.url}; make it with create=True or `mnem init`"
             )

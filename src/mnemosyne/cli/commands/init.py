@@ -9,7 +9,12 @@ from mnemosyne.cli.session import Session
 from mnemosyne.cli.store import ENVIRONMENT
 from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.engine.shared import without_password
-from mnemosyne.errors import AlreadyExistsError, NotFoundError, ValidationError
+from mnemosyne.errors import (
+    AlreadyExistsError,
+    CorruptObjectError,
+    NotFoundError,
+    ValidationError,
+)
 
 DEFAULT_PATH = "memory.mnem"
 
@@ -27,7 +32,7 @@ def command(session: Session, path: str | None) -> None:
         raise ValidationError(f"{url} would be gone at once; name a file instead")
     try:
         mnemosyne.open(url, read_only=True).close()
-    except NotFoundError:
+    except (NotFoundError, CorruptObjectError):  # an empty file becomes a store
         with mnemosyne.open(url, create=True) as repository:
             made = repository.url
     else:
