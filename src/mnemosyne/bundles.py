@@ -23,6 +23,7 @@ from mnemosyne.errors import (
     ValidationError,
 )
 from mnemosyne.files import existing_file, new_file
+from mnemosyne.frozen import freeze
 from mnemosyne.graph import ancestors, is_ancestor
 from mnemosyne.history_index import rebuild_index
 from mnemosyne.maintenance import verify_objects
@@ -50,6 +51,9 @@ class Bundle:
     branches: Mapping[str, str]
     tags: Mapping[str, str]
     objects: int
+
+    def __post_init__(self) -> None:
+        freeze(self, "branches", "tags")
 
 
 def export_car(

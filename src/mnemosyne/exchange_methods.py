@@ -8,7 +8,7 @@ from mnemosyne.base_methods import BaseMethods
 from mnemosyne.blocks import while_it_lasts
 from mnemosyne.bundles import Bundle
 from mnemosyne.errors import NotFoundError
-from mnemosyne.model import Commit
+from mnemosyne.model import Commit, Revision
 from mnemosyne.objects import Id
 from mnemosyne.paths import path_text
 from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
@@ -82,7 +82,7 @@ class ExchangeMethods(BaseMethods):
     def export_jsonl(
         self,
         path: str | PathLike[str],
-        revision: str = DEFAULT_BRANCH,
+        revision: Revision = DEFAULT_BRANCH,
         *,
         prefix: str = "",
         progress: Progress | None = None,
@@ -100,7 +100,8 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: the revision names nothing.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: the prefix is not a string, or cannot be encoded.
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """

@@ -14,7 +14,7 @@ EXIT_CODES = {
     0: "done",
     1: "another error, or a question answered with no",
     2: "the command line is wrong, or does not say which store",
-    3: "not found, or erased",
+    3: "not found",
     4: "conflict; nothing was written",
     5: "a value, key or revision is not valid",
     6: "the store is damaged",
@@ -31,8 +31,8 @@ DAMAGED, INTERRUPTED = 6, 130
 _OTHER = 1
 _OF_KIND = {
     "error": _OTHER,
+    "transaction-done": _OTHER,
     "not-found": 3,
-    "erased": 3,
     "conflict": 4,
     "ref-conflict": 4,
     "validation": 5,
