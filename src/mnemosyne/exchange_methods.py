@@ -10,7 +10,7 @@ from mnemosyne.bundles import Bundle
 from mnemosyne.errors import NotFoundError
 from mnemosyne.model import Commit, Revision
 from mnemosyne.objects import Id
-from mnemosyne.paths import path_text
+from mnemosyne.paths import check_path
 from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
 
 __all__ = ["ExchangeMethods"]
@@ -39,13 +39,13 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: there is no such branch or tag.
-            ValidationError: nothing is to be taken.
+            ValidationError: nothing is to be taken, or the path is not one.
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
         return while_it_lasts(
             lambda: bundles.export_car(
-                self.blocks, path_text(path), self._chosen(branches, tags), progress
+                self.blocks, check_path(path), self._chosen(branches, tags), progress
             )
         )
 
@@ -64,7 +64,8 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: there is no such file.
-            ValidationError: it is no bundle, or the prefix does not fit in a name.
+            ValidationError: it is not a bundle, the path is not one, or the prefix does not fit in
+                a name.
             CorruptObjectError: it is damaged or incomplete.
             ConflictError: a branch or tag names a commit that the bundle's does not follow.
             ReadOnlyError: the repository was opened for reading.
@@ -72,7 +73,7 @@ class ExchangeMethods(BaseMethods):
         """
         return bundles.import_car(
             self.blocks,
-            path_text(path),
+            check_path(path),
             prefix=prefix,
             who=self._writer.author,
             when=self._writer.clock(),
@@ -101,11 +102,11 @@ class ExchangeMethods(BaseMethods):
         Raises:
             NotFoundError: the revision names nothing.
             InvalidRevisionError: the revision is not one.
-            ValidationError: the prefix is not a string, or cannot be encoded.
+            ValidationError: prefix or path is not one.
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
-        return jsonl.export_jsonl(path_text(path), self.at(revision).scan(prefix), progress)
+        return jsonl.export_jsonl(check_path(path), self.at(revision).scan(prefix), progress)
 
     def import_jsonl(
         self,
@@ -130,11 +131,12 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: there is no such file or branch.
-            ValidationError: a line is no record; file and line are named.
+            ValidationError: a line is not a record; file and line are named; or the path is not
+                one.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """
-        name = path_text(path)
+        name = check_path(path)
         lines = jsonl.read_jsonl(name)
         return self.transact(
             lambda transaction: jsonl.put_lines(transaction, lines, name),
