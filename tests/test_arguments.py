@@ -122,7 +122,7 @@ def test_a_commit_of_another_repository_is_not_found(repo, use):
         REVISIONS[use](repo, other.put("k", 1))
 
 
-@pytest.mark.parametrize("wrong", [HALF, 3, b"main", ["main"], f"main~{'9' * 5000}", f"{HALF}~1"])
+@pytest.mark.parametrize("wrong", [HALF, 3, b"main", ["main"], f"{HALF}~1"])
 @pytest.mark.parametrize("use", REVISIONS)
 def test_what_is_not_a_revision_is_refused(repo, use, wrong):
     with pytest.raises(InvalidRevisionError):

@@ -28,7 +28,6 @@ from mnemosyne.graph import ancestors, is_ancestor
 from mnemosyne.history_index import rebuild_index
 from mnemosyne.maintenance import verify_objects
 from mnemosyne.objects import Id, check_id, decode_record, fields_of, object_id, parse_id, text_id
-from mnemosyne.paths import check_path
 from mnemosyne.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref
 
 __all__ = ["Bundle", "check_car", "export_car", "import_car"]
@@ -145,7 +144,7 @@ def check_car(path: str, progress: Progress | None = None) -> Bundle:
         CorruptObjectError: it is damaged or incomplete.
         EngineError: the file cannot be read.
     """
-    with existing_file(check_path(path)) as file:
+    with existing_file(path) as file:
         received = _Received(file, path)
         _check(received, progress)
         return _bundle(path, received.refs(), len(received.index.places))

@@ -10,7 +10,7 @@ from mnemosyne.bundles import Bundle
 from mnemosyne.errors import NotFoundError
 from mnemosyne.model import Commit, Revision
 from mnemosyne.objects import Id
-from mnemosyne.paths import check_path
+from mnemosyne.paths import path_text
 from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
 
 __all__ = ["ExchangeMethods"]
@@ -45,7 +45,7 @@ class ExchangeMethods(BaseMethods):
         """
         return while_it_lasts(
             lambda: bundles.export_car(
-                self.blocks, check_path(path), self._chosen(branches, tags), progress
+                self.blocks, path_text(path), self._chosen(branches, tags), progress
             )
         )
 
@@ -73,7 +73,7 @@ class ExchangeMethods(BaseMethods):
         """
         return bundles.import_car(
             self.blocks,
-            check_path(path),
+            path_text(path),
             prefix=prefix,
             who=self._writer.author,
             when=self._writer.clock(),
@@ -106,7 +106,7 @@ class ExchangeMethods(BaseMethods):
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
-        return jsonl.export_jsonl(check_path(path), self.at(revision).scan(prefix), progress)
+        return jsonl.export_jsonl(path_text(path), self.at(revision).scan(prefix), progress)
 
     def import_jsonl(
         self,
@@ -136,7 +136,7 @@ class ExchangeMethods(BaseMethods):
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """
-        name = check_path(path)
+        name = path_text(path)
         lines = jsonl.read_jsonl(name)
         return self.transact(
             lambda transaction: jsonl.put_lines(transaction, lines, name),

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from mnemosyne.errors import NotFoundError, ValidationError
 
-__all__ = ["absolute", "check_path", "path_text", "require_meant", "require_trimmed"]
+__all__ = ["absolute", "path_text", "require_meant", "require_trimmed"]
 
 _HOME = re.compile(r"~(?:[^/\\]*[/\\]|$)")
 _VARIABLE = re.compile(r"(?:\$\w+|%\w+%)(?:[/\\]|$)|.*\$\{\w+\}", re.DOTALL)
@@ -31,22 +31,6 @@ def path_text(path: object, what: str = "a path") -> str:
     text = os.fspath(cast("os.PathLike[Any]", path)) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
         raise ValidationError(f"{what} must be a str or a pathlib.Path, not {text!r:.60}")
-    return text
-
-
-def check_path(path: object) -> str:
-    """Check that a path can be that of a file.
-
-    Raises:
-        ValidationError: it is not text, or holds what no path on this system can.
-    """
-    text = path_text(path)
-    try:
-        encoded = os.fsencode(text)
-    except UnicodeEncodeError:
-        raise ValidationError(f"{text!r:.80} is not a path: it cannot be encoded") from None
-    if b"\0" in encoded:
-        raise ValidationError(f"{text!r:.80}: a path cannot hold NUL")
     return text
 
 

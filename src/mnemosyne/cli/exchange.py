@@ -8,7 +8,7 @@ import click
 from mnemosyne.bundles import Bundle
 from mnemosyne.cli import describe
 from mnemosyne.cli.output import Output, Styled
-from mnemosyne.paths import check_path
+from mnemosyne.paths import path_text
 from mnemosyne.revision import short_id
 
 __all__ = ["FORMATS", "FilePath", "bundle_json", "format_of", "show_bundle", "show_names"]
@@ -20,8 +20,8 @@ class FilePath(click.Path):
     """The path of a file, which a shell completes; nothing is looked at."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The path, if it can be one."""
-        return check_path(value)
+        """The path as it was given."""
+        return path_text(value)
 
 
 def format_of(path: str, wanted: str | None) -> str:
