@@ -1,6 +1,7 @@
 """Network file systems: told from what Linux says of its mounts, and warned of once a path."""
 
 import os
+import shutil
 import subprocess
 import sys
 import warnings
@@ -10,9 +11,10 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import mnemosyne
-from mnemosyne import NetworkFileSystemWarning
+from mnemosyne import EngineError, NetworkFileSystemWarning
 from mnemosyne.engine import filesystems
 from mnemosyne.engine.filesystems import (
+    is_mount_point,
     is_network_share,
     is_network_type,
     mounted_type,
@@ -29,6 +31,8 @@ MOUNTINFO = r"""
 61 27 0:44 / /var/lib/docker/overlay2/merged rw,relatime - overlay overlay rw,lowerdir=/l
 62 61 8:17 / /data rw - fuseblk /dev/sdb1 rw,user_id=0
 70 27 0:61 / /mnt/c rw,noatime - 9p C:\134 rw,aname=drvfs;path=C:\,trans=fd,rfd=8
+81 61 254:0 /srv/agent.mnem /data/agent.mnem rw,relatime - ext4 /dev/vda rw,discard
+82 61 254:0 /srv/a\040b.mnem /data/a\040b\134.mnem rw,relatime - ext4 /dev/vda rw,discard
 """
 FUSE = Path("/dev/fuse")
 shared_memory = pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a tmpfs")
@@ -74,6 +78,85 @@ def test_what_is_local_or_does_not_say_is_no_network(kind):
 )
 def test_windows_shares(path, network):
     assert is_network_share(path) is network
+
+
+@pytest.mark.parametrize(
+    ("path", "mounted"),
+    [
+        ("/data/agent.mnem", True),
+        ("/data/a b\\.mnem", True),
+        ("/data", True),
+        ("/data/agent.mnem-wal", False),
+        ("/data/agent", False),
+        ("/srv/agent.mnem", False),
+        ("rw,relatime", False),
+    ],
+)
+def test_mount_points_are_told_from_what_lies_below_them(path, mounted):
+    assert is_mount_point(MOUNTINFO, path) is mounted
+    assert not is_mount_point("", path)
+
+
+@pytest.fixture
+def mounted_alone(tmp_path, monkeypatch):
+    """A store that is listed as mounted by itself, as containers mount single files."""
+    store = tmp_path / "a b.mnem"
+    mnemosyne.open(store, create=True).close()
+    mounts = tmp_path / "mountinfo"
+    listed = str(store).replace(" ", r"\040")
+    mounts.write_text(f"81 61 254:0 /x {listed} rw,relatime - ext4 /dev/vda rw\n")
+    monkeypatch.setattr(filesystems, "MOUNTS", mounts)
+    return store
+
+
+def test_a_file_that_is_mounted_by_itself_is_not_written(mounted_alone, tmp_path):
+    link = tmp_path / "link.mnem"
+    link.symlink_to(mounted_alone)
+    before = mounted_alone.read_bytes()
+    for path in (mounted_alone, link):
+        for options in ({}, {"create": True}):
+            with pytest.raises(EngineError, match="mount the directory") as raised:
+                mnemosyne.open(path, **options)
+            assert str(mounted_alone) in str(raised.value)
+    assert mounted_alone.read_bytes() == before
+    assert len(mnemosyne.open(mounted_alone, read_only=True).at()) == 0
+    mnemosyne.open(tmp_path / "beside.mnem", create=True).close()
+
+
+def test_a_container_with_the_single_file_is_refused_and_one_with_its_directory_is_not(tmp_path):
+    for name in ("host", "container"):
+        (tmp_path / name).mkdir()
+    mnemosyne.open(tmp_path / "host" / "a.mnem", create=True).close()
+    code = (
+        "import os, signal, sys, mnemosyne\n"
+        "try: repo = mnemosyne.open('container/a.mnem')\n"
+        "except mnemosyne.EngineError as error: sys.exit(f'refused {error}')\n"
+        "repo.put('k', 1)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    said = {}
+    for what in ("/a.mnem", ""):
+        script = (
+            f"touch container/a.mnem; mount --bind host{what} container{what} && echo mounted "
+            '&& exec "$@"'
+        )
+        ran = (
+            subprocess.run(
+                ["unshare", "-m", "sh", "-c", script, "sh", sys.executable, "-c", code],
+                cwd=tmp_path,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            if shutil.which("unshare")
+            else None
+        )
+        if ran is None or not ran.stdout.startswith("mounted"):
+            pytest.skip("no mounting here")
+        said[what] = ran.stderr
+    assert said["/a.mnem"].startswith("refused") and "mount the directory" in said["/a.mnem"]
+    assert said[""] == ""
+    assert len(mnemosyne.open(tmp_path / "host" / "a.mnem").at()) == 1
 
 
 @pytest.fixture

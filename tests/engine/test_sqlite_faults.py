@@ -22,9 +22,9 @@ from mnemosyne.errors import (
 )
 from mnemosyne.objects import object_id, parse_id
 from mnemosyne.testing.engines import in_threads
+from users import as_nobody
 
 CHILD = str(Path(__file__).with_name("child.py"))
-NOBODY = 65534
 
 
 def names_in(directory):
@@ -71,6 +71,7 @@ def test_a_full_disk_is_named_and_leaves_no_half_write(engine, path, limit):
     )
     *wrote, failed, left = run.stdout.splitlines()
     assert failed.startswith(f"failed False {path}: ")
+    assert f"{limit:,} bytes here (ulimit -f)" in failed
     assert left == "left True True"
     assert engine.ref("main") == parse_id(wrote[-1].split()[1])
     assert write_next(engine, "afterwards") == engine.ref("main")
@@ -109,30 +110,6 @@ def test_a_store_opened_for_reading_is_not_changed(engine, path):
             refuse()
     reader.close()
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
-
-
-def as_nobody(act):
-    """What a function returns in a child without any privileges, as text."""
-    if not hasattr(os, "fork"):
-        pytest.skip("no fork")
-    reading, writing = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            if os.geteuid() == 0:
-                os.setgroups([])
-                os.setgid(NOBODY)
-                os.setuid(NOBODY)
-            answer = str(act())
-        except BaseException as error:  # noqa: BLE001 - told to the parent
-            answer = f"{type(error).__name__}: {error}"
-        os.write(writing, answer.encode())
-        os._exit(0)
-    os.close(writing)
-    with os.fdopen(reading) as pipe:
-        answer = pipe.read()
-    os.waitpid(pid, 0)
-    return answer
 
 
 @pytest.fixture
@@ -307,6 +284,72 @@ def test_short_lived_threads_leave_no_connections_behind(engine):
     engine.close()
     assert descriptors() < before
     assert engine.ref("main") == block_of("x")[0]
+
+
+def test_a_process_with_too_many_open_files_is_told_so(tmp_path):
+    pytest.importorskip("resource")
+    code = (
+        "import os, resource, sys\n"
+        "from mnemosyne.engine import open_engine\n"
+        "resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n"
+        "said, stores = set(), []\n"
+        "spare = [os.dup(0) for _ in range(int(sys.argv[2]))]\n"
+        "try:\n"
+        "    for number in range(40):\n"
+        "        stores.append(open_engine(f'{sys.argv[1]}/{number}', create=True))\n"
+        "except Exception as error: print(type(error).__name__, error)\n"
+        "while spare: os.close(spare.pop())\n"
+        "stores.pop().close()\n"
+        "print(stores[0].ref('main'), open_engine(f'{sys.argv[1]}/0').ref('main'))\n"
+    )
+    for spare in range(4):
+        (tmp_path / f"{spare}").mkdir()
+        arguments = [sys.executable, "-c", code, str(tmp_path / f"{spare}"), str(spare)]
+        ran = subprocess.run(arguments, capture_output=True, text=True, timeout=120, check=True)
+        said, asked = ran.stdout.splitlines()
+        assert said.startswith(f"EngineError {tmp_path}/{spare}/"), ran.stdout
+        assert "ulimit -n" in said
+        assert asked == "None None"
+
+
+@pytest.mark.skipif(not Path("/dev/shm").is_dir(), reason="needs a tmpfs")
+def test_a_disk_without_space_is_told_so(tmp_path):
+    code = (
+        "import sys\n"
+        "from mnemosyne.engine import open_engine\n"
+        "from mnemosyne.objects import object_id\n"
+        "engine = open_engine('small/a', create=True)\n"
+        "acts = (lambda: [engine.write({object_id(d): d})\n"
+        "                 for d in (bytes([n]) * 100_000 for n in range(200))],\n"
+        "        lambda: open_engine('small/b', create=True),\n"
+        "        lambda: engine.backup('small/c'))\n"
+        "print('mounted')\n"
+        "for act in acts:\n"
+        "    try: act()\n"
+        "    except Exception as error: print(type(error).__name__, error)\n"
+        "    else: print('done')\n"
+        "engine.close()\n"
+    )
+    script = 'mkdir small && mount -t tmpfs -o size=1m none small && "$@"; ls -A small'
+    run = (
+        subprocess.run(
+            ["unshare", "-m", "sh", "-c", script, "sh", sys.executable, "-c", code],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        if shutil.which("unshare")
+        else None
+    )
+    if run is None or not run.stdout.startswith("mounted"):
+        pytest.skip("no mounting here")
+    _, written, made, copied, *left = run.stdout.splitlines()
+    assert written.startswith(f"EngineError {tmp_path}/small/a: ") and "space" in written
+    assert made.startswith(f"EngineError {tmp_path}/small/b: ") and "space" in made
+    assert copied.startswith("EngineError ") and "small/c" in copied and "space" in copied
+    assert {name.partition("-")[0] for name in left} == {"a"}
 
 
 def test_long_reflogs_and_listings_come_by_pages(engine):

@@ -307,6 +307,9 @@ class Snapshots(Protocol):
     def backup(self, path: str) -> None:
         """Write a consistent copy, which opens as a store of its own.
 
+        It is on the disk then. If the process dies meanwhile, part of it may be at that path, so
+        that the path should be a name for the time being.
+
         Raises:
             AlreadyExistsError: something is at that path.
             EngineError: the copy cannot be written.

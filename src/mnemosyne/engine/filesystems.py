@@ -1,16 +1,22 @@
-"""Whether a file lies on a network file system, where SQLite's locks and shared memory fail."""
+"""Whether a file lies where SQLite can share it: not over a network, nor apart from its log."""
 
 import os
+import re
+import stat
 import warnings
 from pathlib import Path, PureWindowsPath
 from typing import ClassVar
 
+from mnemosyne.errors import EngineError
+
 __all__ = [
     "NetworkFileSystemWarning",
+    "is_mount_point",
     "is_network_share",
     "is_network_type",
     "mounted_type",
     "network_file_system",
+    "refuse_other_names",
     "warn_of_network",
 ]
 
@@ -23,6 +29,7 @@ _OF_PROGRAMS = """
 blobfuse blobfuse2 ceph-fuse curlftpfs davfs gcsfuse glusterfs goofys grpcfuse gvfsd-fuse juicefs
 lizardfs mfs mount-s3 osxfs rclone s3fs s3ql seaweedfs smbnetfs sshfs vmhgfs-fuse
 """
+_ESCAPED = re.compile(r"\\([0-7]{3})")
 _NETWORK_TYPES = frozenset(
     (*_OF_THE_SYSTEM.split(), *(f"fuse.{name}" for name in _OF_PROGRAMS.split()))
 )
@@ -54,6 +61,53 @@ def warn_of_network(path: str) -> None:
             NetworkFileSystemWarning,
             stacklevel=2,
         )
+
+
+def refuse_other_names(path: str) -> None:
+    """Refuse to write to a file that has a second name, since each name has a log of its own.
+
+    Args:
+        path: the file of the store, with links followed.
+
+    Raises:
+        EngineError: the file itself is mounted there, or has several hard links.
+    """
+    try:
+        mounts = os.fsdecode(MOUNTS.read_bytes())
+    except OSError:
+        mounts = ""
+    if is_mount_point(mounts, path):
+        raise EngineError(
+            f"{path} is mounted as a single file, so that SQLite's log beside it stays in the "
+            "container, and commits would be lost with it; mount the directory of the store "
+            "(or read it with read_only=True)"
+        )
+    found = Path(path).stat()
+    if stat.S_ISREG(found.st_mode) and found.st_nlink > 1:
+        raise EngineError(
+            f"{path} has {found.st_nlink} names (hard links), each of which would have a log of "
+            "its own, so that commits would be lost; remove the other names, or open a copy of the "
+            "file (reading with read_only=True is possible)"
+        )
+
+
+def is_mount_point(mountinfo: str, path: str) -> bool:
+    """Whether something is mounted at just that path.
+
+    Args:
+        mountinfo: what Linux says in `/proc/PID/mountinfo`.
+        path: absolute, with links followed.
+    """
+    return any(_unescaped(mount) == path for mount in _mount_points(mountinfo))
+
+
+def _mount_points(mountinfo: str) -> list[str]:
+    return [line.split(" ")[4] for line in mountinfo.splitlines() if line.count(" ") > 4]
+
+
+def _unescaped(text: str) -> str:
+    """A path as it is, where mountinfo has octal numbers for blanks and backslashes."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1], 8)), text)
 
 
 def network_file_system(path: str) -> str | None:

@@ -7,30 +7,40 @@ import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from threading import get_ident
 from typing import Any, Literal, TypeVar, TypeVarTuple
 
 import apsw
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
-from mnemosyne.engine.filesystems import warn_of_network
+from mnemosyne.engine.filesystems import refuse_other_names, warn_of_network
 from mnemosyne.engine.shared import ref_conflict, reflog_entry
 from mnemosyne.engine.sqlite_file import StoreFile
 from mnemosyne.engine.sqlite_pool import Pool
+from mnemosyne.engine.sqlite_reading import Outdated, ask
 from mnemosyne.engine.sqlite_schema import (
     add_index,
+    begin_log,
+    copy_into,
     delete_objects,
     get_objects,
     get_ref,
     get_refs,
     get_settings,
+    make_distinct,
+    mark_log,
     move_ref,
     put_objects,
     put_setting,
     rows,
 )
-from mnemosyne.errors import AlreadyExistsError, EngineError, ReadOnlyError
+from mnemosyne.errors import (
+    AlreadyExistsError,
+    BusyError,
+    EngineError,
+    MnemosyneError,
+    ReadOnlyError,
+)
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id
 from mnemosyne.paths import absolute
@@ -40,6 +50,7 @@ __all__ = ["SQLiteEngine"]
 T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 PAGE_ROWS = 1000
+TRIES = 100
 ID_BYTES = 36
 _UNDO_INNER = "ROLLBACK TO inner; RELEASE inner"
 
@@ -79,8 +90,9 @@ class SQLiteEngine:
         self._file = StoreFile(path, url, read_only, synchronous, busy_timeout)
         self._file.require(create=create)
         if not read_only:
+            refuse_other_names(self._file.real)
             warn_of_network(path)
-        self._pool = Pool(path, self._file.connect, self._file.stamp, busy_timeout)
+        self._pool = Pool(self._file)
         self._busy_timeout = busy_timeout
         self._held: tuple[int, apsw.Connection] | None = None
         self._ask(rows, "SELECT name FROM refs LIMIT 0")
@@ -194,7 +206,7 @@ class SQLiteEngine:
 
     def size(self) -> int:
         """See `Enumerates.size`: the file and the log beside it."""
-        files = (Path(self._path + suffix) for suffix in ("", "-wal", "-shm"))
+        files = (Path(self._file.real + suffix) for suffix in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
 
     def delete(self, ids: Collection[Id]) -> None:
@@ -231,20 +243,20 @@ class SQLiteEngine:
             raise
 
     def _copy_to(self, target: Path) -> None:
-        """Put a copy at the target once it is complete and on the disk."""
+        """Fill an empty file with a copy, which is on the disk then."""
         try:
-            with (
-                TemporaryDirectory(dir=target.parent, prefix=f"{target.name}.") as directory,
-                self._pool.lend() as connection,
-            ):
-                partial = Path(directory, "copy")
-                connection.execute("VACUUM INTO ?", (str(partial),))
-                _sync(partial)
-                partial.replace(target)
-                _sync(target.parent)
+            if self.read_only:
+                self._ask_reading(copy_into, str(target))
+            else:
+                self._pool.ask(copy_into, str(target))
+            make_distinct(str(target))
+            with target.open("rb") as copy:
+                os.fsync(copy.fileno())
         except apsw.CorruptError as error:
             raise self._file.error(error) from error
         except (apsw.Error, OSError) as error:
+            if isinstance(error, MnemosyneError):
+                raise
             raise self._no_backup(target, error) from error
 
     def _no_backup(self, target: Path, error: Exception) -> EngineError:
@@ -266,9 +278,20 @@ class SQLiteEngine:
             if (held := self._held_here()) is not None:
                 self._require_alive(held)
                 return question(held, *values)
+            if self.read_only:
+                return self._ask_reading(question, *values)
             return self._pool.ask(question, *values)
         except apsw.Error as error:
             raise self._file.error(error) from error
+
+    def _ask_reading(self, question: Callable[[apsw.Connection, *Ts], T], *values: *Ts) -> T:
+        """What a function finds in a file that was not changed meanwhile."""
+        for _ in range(TRIES):
+            try:
+                return self._pool.ask(ask, question, *values)
+            except Outdated:
+                continue
+        raise BusyError(f"{self._path} was changed whenever it was read; try again")
 
     @contextmanager
     def _transaction(self) -> Generator[apsw.Connection]:
@@ -283,9 +306,15 @@ class SQLiteEngine:
                 return
             with self._pool.write_lock() as patience, self._pool.lend() as connection:
                 connection.set_busy_timeout(int(patience * 1000))
+                begin_log(connection)
+                before = connection.total_changes()
                 with self._atomic(connection, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
                     connection.set_busy_timeout(int(self._busy_timeout * 1000))
                     yield connection
+                    if connection.total_changes() != before:
+                        mark_log(connection)
+                    self._require_own_log(connection, "nothing was written; try again")
+                self._require_own_log(connection, "whether it was written, a look at it tells")
         except apsw.Error as error:
             raise self._file.error(error) from error
 
@@ -302,6 +331,13 @@ class SQLiteEngine:
             if not self._pool.orphaned and connection.in_transaction:
                 connection.execute(undo)
             raise
+
+    def _require_own_log(self, connection: apsw.Connection, outcome: str) -> None:
+        """Refuse to write, or to say that it is written, where nobody will find it."""
+        if not self._pool.orphaned and not self._pool.has_what_is_there(connection):
+            raise EngineError(
+                f"{self._path} or its log was replaced by another program during a write; {outcome}"
+            )
 
     def _require_alive(self, connection: apsw.Connection) -> None:
         """Refuse to go on in a transaction that is the parent process's, or that failed before."""
@@ -326,11 +362,3 @@ class SQLiteEngine:
             if len(page) < PAGE_ROWS:
                 return
             start = page[-1][0]
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -9,16 +9,26 @@ closing any descriptor of a file drops the locks that the process holds on it.
 # (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
 
 import os
+import secrets
 import stat
 import time
-from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import quote
 
 import apsw
 
-from mnemosyne.engine.sqlite_schema import SCHEMA, rows
+from mnemosyne.engine.sqlite_log import (
+    HEADER_BYTES,
+    Log,
+    Stamp,
+    is_log_of,
+    log_there,
+    new_cookie,
+    read_beginning,
+)
+from mnemosyne.engine.sqlite_messages import explain
+from mnemosyne.engine.sqlite_reading import Still, has_frames, open_file, open_for_reading
+from mnemosyne.engine.sqlite_schema import FORMAT, SCHEMA, rows
 from mnemosyne.errors import (
     BusyError,
     CorruptObjectError,
@@ -32,8 +42,6 @@ from mnemosyne.errors import (
 __all__ = ["StoreFile"]
 
 APPLICATION = b"Mnem"
-HEADER_BYTES = 100
-FORMAT = 1
 PAGE_BYTES = 2048
 CACHE_KIB = 16384
 WAL_PAGES = 4096
@@ -41,9 +49,10 @@ WAL_PAGES = 4096
 WAL_BYTES_KEPT = 10 << 20
 """More than those pages take, so that the log is written over and over and does not grow anew."""
 POLL_SECONDS = 0.005
+LOOKS_AT_LOG = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class StoreFile:
     """One file that is, or shall become, a store.
 
@@ -53,6 +62,7 @@ class StoreFile:
         read_only: open it for reading only.
         synchronous: SQLite's `synchronous` level, "FULL" or "NORMAL".
         busy_timeout: seconds to wait for other processes.
+        real: the path with links followed, which is where SQLite keeps the log.
     """
 
     path: str
@@ -60,6 +70,11 @@ class StoreFile:
     read_only: bool
     synchronous: str
     busy_timeout: float
+    real: str = field(init=False)
+    _found: tuple[int, int] = field(init=False, default=(0, 0))
+
+    def __post_init__(self) -> None:
+        self.real = os.path.realpath(self.path)
 
     def require(self, *, create: bool) -> None:
         """Check that a file is there, or make the store.
@@ -84,8 +99,8 @@ class StoreFile:
             )
         self._create()
 
-    def stamp(self) -> Hashable:
-        """Which file is there now, as something that changes when it is replaced.
+    def stamp(self) -> Stamp:
+        """Which file is there now, and which log, as something that changes when one is replaced.
 
         A file for reading only may have been opened as one that never changes, so that every
         change of it counts.
@@ -100,66 +115,127 @@ class StoreFile:
             raise NotFoundError(f"there is no store at {self.url}; was it moved?") from None
         except OSError as error:
             raise self._unreachable(error) from error
-        if self.read_only:
-            written = found.st_size, found.st_mtime_ns, self._has_wal()
-            return found.st_dev, found.st_ino, written
-        return found.st_dev, found.st_ino
+        file = found.st_dev, found.st_ino
+        if file != self._found:
+            self.real = os.path.realpath(self.path)
+            self._found = file
+        if not self.read_only:
+            return Stamp(file, log_there(self.real))
+        return Stamp(
+            file, log_there(self.real), (found.st_size, found.st_mtime_ns, has_frames(self.real))
+        )
 
-    def connect(self) -> apsw.Connection:
+    def connect(self) -> tuple[apsw.Connection, Stamp]:
         """Open a connection to the store as it is.
 
+        Returns:
+            The connection, and the file and log that it has open.
+
         Raises:
-            EngineError: the file is no store or cannot be opened.
+            EngineError: the file is no store or cannot be opened, or the log is another file's.
             FormatVersionError: a newer version wrote it.
             ReadOnlyError: it cannot be written and shall be.
             CorruptObjectError: it is damaged.
             BusyError: another process kept it locked.
         """
-        self._refuse_special_files()
+        deadline = time.monotonic() + self.busy_timeout
+        while True:
+            self._found = (0, 0)
+            before = self.stamp()
+            self._refuse_special_files()
+            try:
+                self._refuse_foreign_files()
+                connection = self._open()
+            except apsw.Error as error:
+                raise self.error(error) from error
+            log = None if isinstance(connection, Still) else log_there(self.real)
+            if self.stamp().file == before.file and self._was_open(before.log, log, connection):
+                connection.pragma("cache_size", -CACHE_KIB)
+                return connection, before._replace(log=log)
+            self.close(connection, None)
+            if time.monotonic() > deadline:
+                raise BusyError(f"{self.path} was replaced over and over; try again")
+
+    def _open(self) -> apsw.Connection:
+        if self.read_only:
+            return open_for_reading(self.real, self.busy_timeout)
+        return self._open_for_writing()
+
+    def _was_open(self, before: Log | None, after: Log | None, connection: apsw.Connection) -> bool:
+        """Whether the log that is there after a connection was opened is the one that it opened."""
+        if isinstance(connection, Still):
+            return True
+        if after is None:
+            return self.read_only and before is None
+        return before is None or before[0] == after[0]
+
+    def close(self, connection: apsw.Connection, stamp: Stamp | None) -> None:
+        """Close a connection, and leave the file alone unless it is the one that was opened.
+
+        Without that, the last one to close would move a log that was replaced to the file, and
+        delete the log that is there now.
+
+        Args:
+            connection: what `connect` gave.
+            stamp: the file and log that it has open.
+        """
+        if stamp is None or stamp.log != log_there(self.real):
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+        connection.close()
+
+    def keep_lost(self, connection: apsw.Connection) -> None:
+        """Copy the store as a connection has it whose log was removed, if that held more.
+
+        Args:
+            connection: what has the log open that is not there any more.
+
+        Raises:
+            EngineError: commits in that log are not in the file; it says where the copy is.
+        """
+        if self.read_only:
+            return
+        logged, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        if logged == moved:
+            return
+        copy = f"{self.real}.{secrets.token_hex(4)}.kept"
+        said = (
+            f"another program removed {self.real}-wal while it was in use, and with it commits "
+            f"that are not in {self.path} now"
+        )
         try:
-            self._refuse_foreign_files()
-            connection = self._open_for_reading() if self.read_only else self._open_for_writing()
+            connection.execute("VACUUM INTO ?", (copy,))
         except apsw.Error as error:
-            raise self.error(error) from error
-        connection.pragma("cache_size", -CACHE_KIB)
-        return connection
+            raise EngineError(f"{said}; they could not be kept: {error}") from error
+        raise EngineError(
+            f"{said}; {copy} has them: check it with `mnem -s {copy} verify`, then bring them back "
+            f"with `mnem -s {self.path} pull {copy}`"
+        )
 
     def error(self, error: apsw.Error) -> MnemosyneError:
         """What an error of SQLite means here, and what to do about it."""
-        said = f"{self.path}: {error}"
-        match error:
-            case apsw.BusyError() | apsw.LockedError():
-                return BusyError(
-                    f"{self.path} was kept locked by other writers for {self.busy_timeout:g} s; "
-                    "try again"
-                )
-            case apsw.ReadOnlyError() | apsw.PermissionsError():
-                return ReadOnlyError(
-                    f"{said}; it cannot be written there: open it with read_only=True, "
-                    "or give this user write access to the file and its directory"
-                )
-            case apsw.CorruptError() | apsw.NotADBError() | apsw.FormatError():
-                return CorruptObjectError(
-                    f"{said}; the file is damaged: restore it from a backup or a clone"
-                )
-            case apsw.FullError():
-                return EngineError(f"{said}; free space on that disk and try again")
-            case apsw.CantOpenError():
-                return EngineError(
-                    f"{said}; check that this user can read and write the file and its directory"
-                )
-            case _:
-                return EngineError(f"{said}; check the disk and its free space")
+        return explain(error, self.real, self.busy_timeout)
 
     def _is_empty(self) -> bool:
-        """Whether nothing is there, or a file without a byte."""
+        """Whether nothing is there, or a file without a byte.
+
+        Raises:
+            EngineError: it cannot be told, or there is a log without its file.
+        """
+        left = has_frames(self.real)
         try:
             found = Path(self.path).stat()
         except (FileNotFoundError, NotADirectoryError):
-            return True
+            empty = True
         except OSError as error:
             raise self._unreachable(error) from error
-        return stat.S_ISREG(found.st_mode) and found.st_size == 0 and not self._has_wal()
+        else:
+            empty = stat.S_ISREG(found.st_mode) and found.st_size == 0
+        if empty and left:
+            raise EngineError(
+                f"{self.real}-wal is there without its store, which may need it: move it to where "
+                f"{self.path} is now, or delete it if that is gone for good"
+            )
+        return empty
 
     def _create(self) -> None:
         """Make an empty store, unless another process just did."""
@@ -167,6 +243,7 @@ class StoreFile:
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise self._cannot_make(error) from error
+        is_new = not os.path.lexists(self.path)
         try:
             connection = apsw.Connection(self.path)
             try:
@@ -176,6 +253,10 @@ class StoreFile:
                 connection.close()
         except apsw.CantOpenError as error:
             raise self._cannot_make(error) from error
+        except (apsw.FullError, apsw.IOError) as error:
+            if is_new and Path(self.path).stat().st_size == 0:
+                Path(self.path).unlink()
+            raise self.error(error) from error
         except apsw.Error as error:
             raise self.error(error) from error
 
@@ -188,6 +269,7 @@ class StoreFile:
                 connection.pragma("application_id", int.from_bytes(APPLICATION, "big"))
                 connection.pragma("user_version", FORMAT)
                 connection.execute(SCHEMA)
+                connection.pragma("schema_version", new_cookie())
             connection.execute("COMMIT")
         finally:
             if connection.in_transaction:
@@ -204,12 +286,7 @@ class StoreFile:
 
     def _refuse_foreign_files(self) -> None:
         """Look at the header without locking, recovering or changing anything."""
-        flags = apsw.SQLITE_OPEN_MAIN_DB | apsw.SQLITE_OPEN_READONLY
-        file = apsw.VFSFile("", os.path.realpath(self.path), [flags, 0])
-        try:
-            header = file.xRead(min(file.xFileSize(), HEADER_BYTES), 0)
-        finally:
-            file.xClose()
+        header = self._header()
         version = int.from_bytes(header[60:64], "big")
         if not header.startswith(b"SQLite format 3\0") or header[68:72] != APPLICATION:
             raise EngineError(
@@ -220,9 +297,39 @@ class StoreFile:
                 f"{self.url} has format {version}, and this version of Mnemosyne knows "
                 f"{FORMAT}: upgrade Mnemosyne"
             )
+        if not self._has_own_log():
+            raise EngineError(
+                f"{self.real}-wal is not the log of {self.path}, which was put in the place of "
+                "another file, as if a backup had been copied over a store without deleting its "
+                f"log. If so, and no program uses the store, delete {self.real}-wal and "
+                f"{self.real}-shm; if not, keep all three files: the log may hold commits"
+            )
+
+    def _has_own_log(self) -> bool:
+        """Whether the log belongs to the file; one that is begun anew meanwhile is in use."""
+        for _ in range(LOOKS_AT_LOG):
+            try:
+                began = read_beginning(self.real)
+                header = self._header()
+                if is_log_of(self.real, header):
+                    return True
+                if began == read_beginning(self.real):
+                    return False
+            except OSError as error:
+                raise EngineError(
+                    f"{self.real}-wal cannot be read: {error.strerror}; check that this user may"
+                ) from error
+        return True
+
+    def _header(self) -> bytes:
+        file = open_file(self.real)
+        try:
+            return file.xRead(min(file.xFileSize(), HEADER_BYTES), 0)
+        finally:
+            file.xClose()
 
     def _open_for_writing(self) -> apsw.Connection:
-        connection = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READWRITE)
+        connection = apsw.Connection(self.real, flags=apsw.SQLITE_OPEN_READWRITE)
         try:
             self._refuse_read_only(connection)
             connection.set_busy_timeout(int(self.busy_timeout * 1000))
@@ -230,6 +337,7 @@ class StoreFile:
             connection.pragma("synchronous", self.synchronous)
             connection.wal_autocheckpoint(WAL_PAGES)
             connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
+            connection.pragma("secure_delete", True)
         except BaseException:
             connection.close()
             raise
@@ -253,44 +361,12 @@ class StoreFile:
                 )
             return
 
-    def _open_for_reading(self) -> apsw.Connection:
-        connection = apsw.Connection(self.path, flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            connection.set_busy_timeout(int(self.busy_timeout * 1000))
-            rows(connection, "SELECT 1 FROM refs LIMIT 1")
-        except (apsw.CantOpenError, apsw.ReadOnlyError) as error:
-            connection.close()
-            if self._has_wal():
-                raise EngineError(
-                    f"{self.path} has writes in {self.path}-wal that cannot be read without write "
-                    "access to the directory; open it once where it can be written"
-                ) from error
-            return self._open_unchanging()
-        except BaseException:
-            connection.close()
-            raise
-        return connection
-
-    def _open_unchanging(self) -> apsw.Connection:
-        """Open a file in a directory where nothing can be written, hence no log can be made."""
-        flags = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
-        return apsw.Connection(f"{self._file_uri()}?immutable=1", flags=flags)
-
     def _refuse_read_only(self, connection: apsw.Connection) -> None:
         if connection.readonly("main"):
             raise ReadOnlyError(
                 f"{self.path} cannot be written; open it with read_only=True, "
                 "or give this user write access to the file and its directory"
             )
-
-    def _has_wal(self) -> bool:
-        try:
-            return Path(self.path + "-wal").stat().st_size > 0
-        except OSError:
-            return False
-
-    def _file_uri(self) -> str:
-        return "file:" + quote(self.path.replace(os.sep, "/"), safe="/:")
 
     def _unreachable(self, error: OSError) -> MnemosyneError:
         if isinstance(error, FileNotFoundError):

@@ -3,6 +3,7 @@
 # pyright: reportUnknownMemberType=false
 # (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
 
+import os
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, cast
@@ -10,22 +11,29 @@ from typing import Any, cast
 import apsw
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
+from mnemosyne.engine.sqlite_log import new_cookie
 from mnemosyne.objects import Id
 
 __all__ = [
+    "FORMAT",
     "SCHEMA",
     "add_index",
+    "begin_log",
+    "copy_into",
     "delete_objects",
     "get_objects",
     "get_ref",
     "get_refs",
     "get_settings",
+    "make_distinct",
+    "mark_log",
     "move_ref",
     "put_objects",
     "put_setting",
     "rows",
 ]
 
+FORMAT = 1
 SCHEMA = """
 CREATE TABLE objects (
     n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL
@@ -58,6 +66,40 @@ READ_BATCH = 512
 def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
     """All rows of a query."""
     return cast(list[tuple[Any, ...]], connection.execute(sql, values).fetchall())
+
+
+def copy_into(connection: apsw.Connection, path: str) -> None:
+    """Write what a connection sees into a file of its own, in place of what is there."""
+    os.truncate(path, 0)
+    connection.execute("VACUUM INTO ?", (path,))
+
+
+def make_distinct(path: str) -> None:
+    """Give a copy of a file a schema cookie of its own, so that no other file's log passes for its.
+
+    Args:
+        path: the copy, which nobody else has open, outside of write-ahead logging.
+    """
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.pragma("schema_version", new_cookie())
+    finally:
+        connection.close()
+
+
+def begin_log(connection: apsw.Connection) -> None:
+    """Have the change counter grow if the next transaction begins the log anew.
+
+    A connection counts on from page 1 as it has read it, and not as it has written it.
+    """
+    logged, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    if logged and logged == moved:
+        connection.execute("PRAGMA shrink_memory")
+
+
+def mark_log(connection: apsw.Connection) -> None:
+    """Have a transaction write page 1, by which a log is told from that of another file."""
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
 
 
 def get_objects(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, bytes]:
