@@ -17,7 +17,6 @@ from mnemosyne import (
     Provenance,
     ReadOnlyError,
     Repository,
-    TransactionDoneError,
     ValidationError,
 )
 from mnemosyne.engine.base import Enumerates
@@ -276,7 +275,7 @@ def test_a_committed_transaction_is_done(repo: Repository):
     tx = repo.transaction()
     tx.put("a", 1)
     tx.commit()
-    with pytest.raises(TransactionDoneError, match="committed"):
+    with pytest.raises(ValidationError, match="committed"):
         tx.commit()
 
 

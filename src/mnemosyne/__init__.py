@@ -11,6 +11,7 @@ from mnemosyne.errors import (
     CorruptObjectError,
     DimensionError,
     EngineError,
+    ErasedError,
     FormatVersionError,
     InconclusiveError,
     InvalidRevisionError,
@@ -18,7 +19,6 @@ from mnemosyne.errors import (
     NotFoundError,
     ReadOnlyError,
     RefConflictError,
-    TransactionDoneError,
     ValidationError,
 )
 from mnemosyne.fields import FieldChange, field_changes
@@ -34,7 +34,6 @@ from mnemosyne.model import (
     Provenance,
     Record,
     ReflogEntry,
-    Revision,
 )
 from mnemosyne.repository import Repository
 from mnemosyne.repository import open_repository as open
@@ -59,6 +58,7 @@ __all__ = [
     "CorruptObjectError",
     "DimensionError",
     "EngineError",
+    "ErasedError",
     "FieldChange",
     "FormatVersionError",
     "GcReport",
@@ -77,12 +77,10 @@ __all__ = [
     "ReflogEntry",
     "Repository",
     "Retraction",
-    "Revision",
     "Snapshot",
     "Stats",
     "Traced",
     "Transaction",
-    "TransactionDoneError",
     "Transfer",
     "ValidationError",
     "Value",

@@ -6,11 +6,10 @@ from typing import Literal, overload
 from mnemosyne import revert
 from mnemosyne.base_methods import BaseMethods
 from mnemosyne.errors import ReadOnlyError
-from mnemosyne.model import ActionPlan, Commit, Revision
+from mnemosyne.model import ActionPlan, Commit
 from mnemosyne.refs import DEFAULT_BRANCH
 from mnemosyne.resolve import Resolution, Strategy
 from mnemosyne.revert import Prepare, Wishes
-from mnemosyne.validation import check_text
 
 __all__ = ["ActionMethods"]
 
@@ -103,7 +102,7 @@ class ActionMethods(BaseMethods):
     @overload
     def revert(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -117,7 +116,7 @@ class ActionMethods(BaseMethods):
     @overload
     def revert(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -131,7 +130,7 @@ class ActionMethods(BaseMethods):
     @overload
     def revert(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -144,7 +143,7 @@ class ActionMethods(BaseMethods):
 
     def revert(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = DEFAULT_BRANCH,
         parent: int = 1,
@@ -193,7 +192,7 @@ class ActionMethods(BaseMethods):
     @overload
     def cherry_pick(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -207,7 +206,7 @@ class ActionMethods(BaseMethods):
     @overload
     def cherry_pick(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -221,7 +220,7 @@ class ActionMethods(BaseMethods):
     @overload
     def cherry_pick(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -234,7 +233,7 @@ class ActionMethods(BaseMethods):
 
     def cherry_pick(
         self,
-        revision: Revision,
+        revision: str,
         *,
         branch: str = DEFAULT_BRANCH,
         parent: int = 1,
@@ -284,7 +283,7 @@ class ActionMethods(BaseMethods):
     @overload
     def restore(
         self,
-        from_: Revision,
+        from_: str,
         prefix: str = ...,
         *,
         branch: str = ...,
@@ -296,7 +295,7 @@ class ActionMethods(BaseMethods):
     @overload
     def restore(
         self,
-        from_: Revision,
+        from_: str,
         prefix: str = ...,
         *,
         branch: str = ...,
@@ -308,7 +307,7 @@ class ActionMethods(BaseMethods):
     @overload
     def restore(
         self,
-        from_: Revision,
+        from_: str,
         prefix: str = ...,
         *,
         branch: str = ...,
@@ -319,7 +318,7 @@ class ActionMethods(BaseMethods):
 
     def restore(
         self,
-        from_: Revision,
+        from_: str,
         prefix: str = "",
         *,
         branch: str = DEFAULT_BRANCH,
@@ -347,11 +346,10 @@ class ActionMethods(BaseMethods):
             ConflictError: a record would come back beside one with the same id (see `Conflict`)
                 that is outside the prefix; nothing was written.
             NotFoundError: there is no such revision or branch.
-            InvalidRevisionError: the revision is not one.
-            ValidationError: the prefix is not a string, or cannot be encoded.
+            InvalidRevisionError: the revision is none.
             ReadOnlyError: the repository was opened for reading.
         """
-        source, prefix = self.resolve(from_), check_text(prefix, "prefix")
+        source = self.resolve(from_)
 
         def prepare(head: Commit) -> revert.Act:
             return revert.restore(self.blocks, head, source, prefix)

@@ -1,7 +1,7 @@
 """Keeping a store sound: verify, statistics, backup."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -18,7 +18,6 @@ from mnemosyne.errors import (
     NotFoundError,
 )
 from mnemosyne.files import put_in_place, sync_file, temporary_beside
-from mnemosyne.frozen import freeze
 from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit
 from mnemosyne.objects import (
@@ -96,12 +95,9 @@ class Stats:
     branches: int
     tags: int
     commits: int
-    records: Mapping[str, int]
+    records: dict[str, int]
     objects: int | None
     bytes: int | None
-
-    def __post_init__(self) -> None:
-        freeze(self, "records")
 
 
 @dataclass(frozen=True, slots=True)
@@ -381,19 +377,14 @@ def backup(blocks: Blocks, path: str, now: int) -> None:
     if os.path.lexists(path):
         raise _exists(path)
     engine = blocks.engine
-    if isinstance(engine, Snapshots):
-        engine.backup(path)
-        return
-    if not isinstance(engine, Enumerates):
-        raise EngineError(f"cannot back up {engine.url}: it cannot list its objects")
     partial = temporary_beside(Path(path))
     try:
-        target = open_engine(str(partial), create=True)
-        try:
-            _copy(blocks, engine, target, now)
-        finally:
-            target.close()
-        sync_file(partial)
+        if isinstance(engine, Snapshots):
+            engine.backup(str(partial))
+        elif isinstance(engine, Enumerates):
+            _copy_to(partial, blocks, engine, now)
+        else:
+            raise EngineError(f"cannot back up {engine.url}: it cannot list its objects")
         put_in_place(partial, Path(path))
     except FileExistsError:
         raise _exists(path) from None
@@ -404,6 +395,16 @@ def backup(blocks: Blocks, path: str, now: int) -> None:
     finally:
         for suffix in ("", "-wal", "-shm"):
             Path(f"{partial}{suffix}").unlink(missing_ok=True)
+
+
+def _copy_to(path: Path, blocks: Blocks, source: Enumerates, now: int) -> None:
+    """Copy a store, object by object, to a new file."""
+    target = open_engine(str(path), create=True)
+    try:
+        _copy(blocks, source, target, now)
+    finally:
+        target.close()
+    sync_file(path)
 
 
 def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:

@@ -1,11 +1,12 @@
 """How a warning is shown."""
 
+import sys
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TextIO
 
-from mnemosyne.cli.output import Styled, tell, tell_json
+from mnemosyne.cli.output import color_wanted, dumps, paint, printable
 from mnemosyne.engine.filesystems import NetworkFileSystemWarning
 
 __all__ = ["plain_warnings"]
@@ -40,6 +41,7 @@ def plain_warnings(as_json: Callable[[], bool]) -> Generator[None]:
 
 def _show(message: str, kind: str, *, as_json: bool) -> None:
     if as_json:
-        tell_json({"warning": {"kind": kind, "message": message}})
+        print(dumps({"warning": {"kind": kind, "message": message}}), file=sys.stderr)
     else:
-        tell(Styled("Warning:", "id"), " ", message)
+        color = sys.stderr.isatty() and color_wanted()
+        print(paint("Warning:", "id", color=color), printable(message), file=sys.stderr)

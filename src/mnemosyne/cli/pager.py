@@ -7,8 +7,6 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
-from mnemosyne.cli.output import is_terminal
-
 if TYPE_CHECKING:
     from subprocess import Popen
 
@@ -45,7 +43,7 @@ def paging(*, wanted: bool = True) -> Generator[None]:
     Args:
         wanted: whether a pager may be used.
     """
-    command = pager_command(os.environ) if wanted and is_terminal(sys.stdout) else []
+    command = pager_command(os.environ) if wanted and sys.stdout.isatty() else []
     if not command:
         yield
         return

@@ -5,7 +5,6 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 
-from mnemosyne.cli.output import is_terminal
 from mnemosyne.maintenance import Progress
 
 __all__ = ["progress", "waiting"]
@@ -27,7 +26,7 @@ def progress(
     Yields:
         A function to call with the number of things done so far; None where no bar can be shown.
     """
-    if not is_terminal(sys.stderr):
+    if not sys.stderr.isatty():
         yield None
         return
     started = time.monotonic()
@@ -52,7 +51,7 @@ def waiting(doing: str) -> Generator[None]:
     Args:
         doing: what is being done, such as `copying`.
     """
-    if not is_terminal(sys.stderr):
+    if not sys.stderr.isatty():
         yield
         return
     from threading import Timer

@@ -33,7 +33,6 @@ def command(session: Session, ctx: click.Context, shell: str) -> None:
     if output.as_json:
         output.json({"shell": shell, "script": script})
         return
-    for line in script.split("\n"):
-        output.line(line)
+    print(script)
     if output.terminal:
         output.remark(f"to use it: {_WHERE[shell]}")

@@ -8,9 +8,7 @@ from typing import Any, cast
 import click
 
 from mnemosyne.cli import completion
-from mnemosyne.cli.input import read_text
 from mnemosyne.cli.lookup import locate
-from mnemosyne.cli.output import is_terminal
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.cli.writing import author_option, commit_once, message_option, show_commit
@@ -116,9 +114,9 @@ def command(
 def _read(value: str | None) -> str:
     if value is not None and value != "-":
         return value
-    if value is None and is_terminal(sys.stdin):
+    if value is None and sys.stdin.isatty():
         raise click.UsageError("there is no VALUE; give it, or - to type it")
-    return read_text()
+    return sys.stdin.read()
 
 
 def _parsed(text: str, what: str, hint: str = "") -> Any:

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Protocol
 
 from mnemosyne.adapters.crewai import MnemosyneStorageBackend
-from mnemosyne.cli import describe
 from mnemosyne.cli.demo.crew import Answer, SupportDesk
 from mnemosyne.errors import AlreadyExistsError
 from mnemosyne.model import Blame, Commit
@@ -194,5 +193,6 @@ def _show_commits(
 
 
 def _summary(commit: Commit) -> str:
-    when = describe.moment(commit.time)
-    return f"{short_id(commit.id)}  {when}  {commit.author}: {commit.message}"
+    return (
+        f"{short_id(commit.id)}  {commit.when:%Y-%m-%d %H:%M:%S}  {commit.author}: {commit.message}"
+    )
