@@ -24,6 +24,7 @@ from mnemosyne import (
 )
 from mnemosyne.objects import object_id, parse_id, text_id
 from mnemosyne.refs import ROOT_COMMIT
+from mnemosyne.validation import MAX_MOMENT, MIN_MOMENT
 
 Values = Callable[[mnemosyne.Snapshot], dict[str, object]]
 
@@ -357,7 +358,7 @@ PUTS = st.fixed_dictionaries(
         "vectors": st.dictionaries(st.text(max_size=3), FLOATS, max_size=2),
         "embedder": st.text(max_size=5),
         "provenance": PROVENANCE,
-        "event_time": st.integers(-(2**63), 2**63 - 1),
+        "event_time": st.integers(MIN_MOMENT, MAX_MOMENT),
     },
 )
 HISTORIES = st.lists(st.tuples(st.integers(0, 2), TEXT, PUTS), max_size=8)

@@ -17,6 +17,7 @@ from mnemosyne import (
     Provenance,
     ReadOnlyError,
     Repository,
+    TransactionDoneError,
     ValidationError,
 )
 from mnemosyne.engine.base import Enumerates
@@ -275,7 +276,7 @@ def test_a_committed_transaction_is_done(repo: Repository):
     tx = repo.transaction()
     tx.put("a", 1)
     tx.commit()
-    with pytest.raises(ValidationError, match="committed"):
+    with pytest.raises(TransactionDoneError, match="committed"):
         tx.commit()
 
 

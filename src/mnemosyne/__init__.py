@@ -11,7 +11,6 @@ from mnemosyne.errors import (
     CorruptObjectError,
     DimensionError,
     EngineError,
-    ErasedError,
     FormatVersionError,
     InconclusiveError,
     InvalidRevisionError,
@@ -19,6 +18,7 @@ from mnemosyne.errors import (
     NotFoundError,
     ReadOnlyError,
     RefConflictError,
+    TransactionDoneError,
     ValidationError,
 )
 from mnemosyne.fields import FieldChange, field_changes
@@ -34,6 +34,7 @@ from mnemosyne.model import (
     Provenance,
     Record,
     ReflogEntry,
+    Revision,
 )
 from mnemosyne.repository import Repository
 from mnemosyne.repository import open_repository as open
@@ -58,7 +59,6 @@ __all__ = [
     "CorruptObjectError",
     "DimensionError",
     "EngineError",
-    "ErasedError",
     "FieldChange",
     "FormatVersionError",
     "GcReport",
@@ -77,10 +77,12 @@ __all__ = [
     "ReflogEntry",
     "Repository",
     "Retraction",
+    "Revision",
     "Snapshot",
     "Stats",
     "Traced",
     "Transaction",
+    "TransactionDoneError",
     "Transfer",
     "ValidationError",
     "Value",

@@ -6,10 +6,11 @@ from typing import Literal, overload
 from mnemosyne import revert
 from mnemosyne.base_methods import BaseMethods
 from mnemosyne.errors import ReadOnlyError
-from mnemosyne.model import ActionPlan, Commit
+from mnemosyne.model import ActionPlan, Commit, Revision
 from mnemosyne.refs import DEFAULT_BRANCH
 from mnemosyne.resolve import Resolution, Strategy
 from mnemosyne.revert import Prepare, Wishes
+from mnemosyne.validation import check_text
 
 __all__ = ["ActionMethods"]
 
@@ -102,7 +103,7 @@ class ActionMethods(BaseMethods):
     @overload
     def revert(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -116,7 +117,7 @@ class ActionMethods(BaseMethods):
     @overload
     def revert(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -130,7 +131,7 @@ class ActionMethods(BaseMethods):
     @overload
     def revert(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -143,7 +144,7 @@ class ActionMethods(BaseMethods):
 
     def revert(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = DEFAULT_BRANCH,
         parent: int = 1,
@@ -192,7 +193,7 @@ class ActionMethods(BaseMethods):
     @overload
     def cherry_pick(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -206,7 +207,7 @@ class ActionMethods(BaseMethods):
     @overload
     def cherry_pick(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -220,7 +221,7 @@ class ActionMethods(BaseMethods):
     @overload
     def cherry_pick(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = ...,
         parent: int = ...,
@@ -233,7 +234,7 @@ class ActionMethods(BaseMethods):
 
     def cherry_pick(
         self,
-        revision: str,
+        revision: Revision,
         *,
         branch: str = DEFAULT_BRANCH,
         parent: int = 1,
@@ -283,7 +284,7 @@ class ActionMethods(BaseMethods):
     @overload
     def restore(
         self,
-        from_: str,
+        from_: Revision,
         prefix: str = ...,
         *,
         branch: str = ...,
@@ -295,7 +296,7 @@ class ActionMethods(BaseMethods):
     @overload
     def restore(
         self,
-        from_: str,
+        from_: Revision,
         prefix: str = ...,
         *,
         branch: str = ...,
@@ -307,7 +308,7 @@ class ActionMethods(BaseMethods):
     @overload
     def restore(
         self,
-        from_: str,
+        from_: Revision,
         prefix: str = ...,
         *,
         branch: str = ...,
@@ -318,7 +319,7 @@ class ActionMethods(BaseMethods):
 
     def restore(
         self,
-        from_: str,
+        from_: Revision,
         prefix: str = "",
         *,
         branch: str = DEFAULT_BRANCH,
@@ -346,10 +347,11 @@ class ActionMethods(BaseMethods):
             ConflictError: a record would come back beside one with the same id (see `Conflict`)
                 that is outside the prefix; nothing was written.
             NotFoundError: there is no such revision or branch.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: the prefix is not a string, or cannot be encoded.
             ReadOnlyError: the repository was opened for reading.
         """
-        source = self.resolve(from_)
+        source, prefix = self.resolve(from_), check_text(prefix, "prefix")
 
         def prepare(head: Commit) -> revert.Act:
             return revert.restore(self.blocks, head, source, prefix)

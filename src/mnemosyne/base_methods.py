@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
 from mnemosyne.blocks import Blocks
-from mnemosyne.model import Commit
+from mnemosyne.model import Commit, Revision
 from mnemosyne.refs import DEFAULT_BRANCH
 from mnemosyne.snapshot import Snapshot
 from mnemosyne.transaction import Transaction, Writer
@@ -23,15 +23,15 @@ class BaseMethods(ABC):
     _writer: Writer
 
     @abstractmethod
-    def resolve(self, revision: str = DEFAULT_BRANCH) -> Commit:
+    def resolve(self, revision: Revision = DEFAULT_BRANCH) -> Commit:
         """The commit that a revision names."""
 
     @abstractmethod
-    def at(self, revision: str = DEFAULT_BRANCH) -> Snapshot:
+    def at(self, revision: Revision = DEFAULT_BRANCH) -> Snapshot:
         """The memory as it stood at a revision."""
 
     @abstractmethod
-    def create_branch(self, name: str, at: str = DEFAULT_BRANCH) -> Commit:
+    def create_branch(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
         """Make a branch."""
 
     @abstractmethod

@@ -23,6 +23,7 @@ from mnemosyne.errors import (
     ValidationError,
 )
 from mnemosyne.files import existing_file, new_file
+from mnemosyne.frozen import freeze
 from mnemosyne.graph import ancestors, is_ancestor
 from mnemosyne.history_index import rebuild_index
 from mnemosyne.maintenance import verify_objects
@@ -50,6 +51,9 @@ class Bundle:
     branches: Mapping[str, str]
     tags: Mapping[str, str]
     objects: int
+
+    def __post_init__(self) -> None:
+        freeze(self, "branches", "tags")
 
 
 def export_car(
@@ -136,7 +140,7 @@ def check_car(path: str, progress: Progress | None = None) -> Bundle:
 
     Raises:
         NotFoundError: there is no such file.
-        ValidationError: it is no bundle.
+        ValidationError: it is not a bundle, or the path is not one.
         CorruptObjectError: it is damaged or incomplete.
         EngineError: the file cannot be read.
     """

@@ -17,6 +17,7 @@ from mnemosyne.repository import Durability, Repository
 from mnemosyne.sync import Mover
 from mnemosyne.transaction import Embed
 from mnemosyne.transfer import Progress
+from mnemosyne.validation import check_text
 
 __all__ = ["clone"]
 
@@ -59,6 +60,7 @@ def clone(
         EngineError: one of the stores failed; try again.
     """
     remote_ref(remote)
+    check_text(author, "author")
     with ExitStack() as stack:
         if isinstance(source, Repository):
             there = source.blocks

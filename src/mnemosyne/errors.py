@@ -3,13 +3,13 @@
 ```
 MnemosyneError
 ├── NotFoundError (KeyError)        name something that exists, or create it
-│   └── ErasedError                 the bytes were erased on purpose; nothing brings them back
 ├── AlreadyExistsError              choose another name
 ├── InvalidRevisionError (ValueError)   write the revision differently
 ├── ValidationError (ValueError)    correct the value
 │   └── DimensionError              embed with the model that the branch was embedded with
 ├── ConflictError                   resolve the conflicts, or try again on the new head
 │   └── RefConflictError            read the ref again and try again
+├── TransactionDoneError            begin another transaction
 ├── InconclusiveError               look at the candidates yourself
 ├── ReadOnlyError (PermissionError) open the store for writing
 ├── CorruptObjectError              restore the object from a backup or a clone
@@ -34,7 +34,6 @@ __all__ = [
     "CorruptObjectError",
     "DimensionError",
     "EngineError",
-    "ErasedError",
     "FormatVersionError",
     "InconclusiveError",
     "InvalidRevisionError",
@@ -42,6 +41,7 @@ __all__ = [
     "NotFoundError",
     "ReadOnlyError",
     "RefConflictError",
+    "TransactionDoneError",
     "ValidationError",
 ]
 
@@ -63,12 +63,6 @@ class NotFoundError(MnemosyneError, KeyError):
     """A store, key, ref, revision or object that was named does not exist."""
 
     kind = "not-found"
-
-
-class ErasedError(NotFoundError):
-    """The object existed and its bytes were erased for good."""
-
-    kind = "erased"
 
 
 class AlreadyExistsError(MnemosyneError):
@@ -113,6 +107,12 @@ class RefConflictError(ConflictError):
     """A ref was not where the caller expected it; nothing was written."""
 
     kind = "ref-conflict"
+
+
+class TransactionDoneError(MnemosyneError):
+    """A transaction was used after it was committed or given up."""
+
+    kind = "transaction-done"
 
 
 class InconclusiveError(MnemosyneError):

@@ -8,7 +8,7 @@ from mnemosyne.base_methods import BaseMethods
 from mnemosyne.blocks import while_it_lasts
 from mnemosyne.bundles import Bundle
 from mnemosyne.errors import NotFoundError
-from mnemosyne.model import Commit
+from mnemosyne.model import Commit, Revision
 from mnemosyne.objects import Id
 from mnemosyne.paths import path_text
 from mnemosyne.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
@@ -39,7 +39,7 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: there is no such branch or tag.
-            ValidationError: nothing is to be taken.
+            ValidationError: nothing is to be taken, or the path is not one.
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
@@ -64,7 +64,8 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: there is no such file.
-            ValidationError: it is no bundle, or the prefix does not fit in a name.
+            ValidationError: it is not a bundle, the path is not one, or the prefix does not fit in
+                a name.
             CorruptObjectError: it is damaged or incomplete.
             ConflictError: a branch or tag names a commit that the bundle's does not follow.
             ReadOnlyError: the repository was opened for reading.
@@ -82,7 +83,7 @@ class ExchangeMethods(BaseMethods):
     def export_jsonl(
         self,
         path: str | PathLike[str],
-        revision: str = DEFAULT_BRANCH,
+        revision: Revision = DEFAULT_BRANCH,
         *,
         prefix: str = "",
         progress: Progress | None = None,
@@ -100,7 +101,8 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: the revision names nothing.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: prefix or path is not one.
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
@@ -129,7 +131,8 @@ class ExchangeMethods(BaseMethods):
 
         Raises:
             NotFoundError: there is no such file or branch.
-            ValidationError: a line is no record; file and line are named.
+            ValidationError: a line is not a record; file and line are named; or the path is not
+                one.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """

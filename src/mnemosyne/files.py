@@ -40,6 +40,10 @@ def file_path(path: str | os.PathLike[str]) -> str:
     text = path_text(path)
     if not text:
         raise ValidationError("the path of a file cannot be empty")
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise ValidationError(f"{text!r:.80} is not a path: it cannot be encoded") from None
     require_trimmed(text, text)
     require_meant(text, text)
     return absolute(text)

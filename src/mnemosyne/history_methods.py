@@ -9,11 +9,11 @@ from mnemosyne.base_methods import BaseMethods
 from mnemosyne.blame import blame, blame_field, blame_prefix
 from mnemosyne.errors import NotFoundError, ValidationError
 from mnemosyne.graph import Verdict, bisect, is_ancestor
-from mnemosyne.model import Blame, Change, Commit
+from mnemosyne.model import Blame, Change, Commit, Revision, named
 from mnemosyne.objects import parse_id
 from mnemosyne.refs import DEFAULT_BRANCH, ROOT_COMMIT
 from mnemosyne.snapshot import Snapshot
-from mnemosyne.validation import check_moment
+from mnemosyne.validation import check_limit, check_moment, check_text
 
 __all__ = ["HistoryMethods"]
 
@@ -23,7 +23,7 @@ class HistoryMethods(BaseMethods):
 
     def log(
         self,
-        revision: str = DEFAULT_BRANCH,
+        revision: Revision = DEFAULT_BRANCH,
         *,
         key: str | None = None,
         prefix: str | None = None,
@@ -59,11 +59,13 @@ class HistoryMethods(BaseMethods):
         Raises:
             NotFoundError: the revision names nothing, or no commit has had the key.
             InvalidRevisionError: the revision is none.
-            ValidationError: both key and prefix are given, or a time is none.
+            ValidationError: both key and prefix are given, or an argument is not what it should
+                be.
         """
+        limit = check_limit(limit)
         wanted = history.Wanted(
-            key,
-            prefix,
+            None if key is None else check_text(key, "key"),
+            None if prefix is None else check_text(prefix, "prefix"),
             author,
             agent,
             run,
@@ -75,16 +77,17 @@ class HistoryMethods(BaseMethods):
         found = history.log(self.blocks, self.resolve(revision), wanted, first_parent=first_parent)
         return islice(found, limit)
 
-    def history(self, key: str, at: str = DEFAULT_BRANCH) -> Iterator[Blame]:
+    def history(self, key: str, at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
         """Every value that a key has had up to a revision, newest first, through moves and merges.
 
         Raises:
             NotFoundError: the revision names nothing, or no commit has had the key.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: the key is not a string, or cannot be encoded.
         """
-        return history.history(self.blocks, key, self.resolve(at))
+        return history.history(self.blocks, check_text(key, "key"), self.resolve(at))
 
-    def blame(self, key: str, at: str = DEFAULT_BRANCH, *, field: str | None = None) -> Blame:
+    def blame(self, key: str, at: Revision = DEFAULT_BRANCH, *, field: str | None = None) -> Blame:
         """Who gave a key, or one field of it, the value that it has, or who deleted it.
 
         Args:
@@ -95,23 +98,25 @@ class HistoryMethods(BaseMethods):
         Raises:
             NotFoundError: the revision names nothing, no commit has had the key, or no version
                 of it the field.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: key or field is not a string, or cannot be encoded.
         """
-        commit = self.resolve(at)
+        key, commit = check_text(key, "key"), self.resolve(at)
         if field is not None:
-            return blame_field(self.blocks, key, field, commit)
+            return blame_field(self.blocks, key, check_text(field, "field"), commit)
         return blame(self.blocks, key, commit)
 
-    def blame_prefix(self, prefix: str = "", at: str = DEFAULT_BRANCH) -> Iterator[Blame]:
+    def blame_prefix(self, prefix: str = "", at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
         """Who wrote each record whose key starts with a prefix, in order of key.
 
         Raises:
             NotFoundError: the revision names nothing.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: the prefix is not a string, or cannot be encoded.
         """
-        return blame_prefix(self.blocks, prefix, self.resolve(at))
+        return blame_prefix(self.blocks, check_text(prefix, "prefix"), self.resolve(at))
 
-    def diff(self, a: str, b: str = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
+    def diff(self, a: Revision, b: Revision = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
         """The keys whose values differ between two revisions, in order of key.
 
         `mnemosyne.field_changes` tells which fields a change touched.
@@ -123,8 +128,10 @@ class HistoryMethods(BaseMethods):
 
         Raises:
             NotFoundError: a revision names nothing.
-            InvalidRevisionError: a revision is none.
+            InvalidRevisionError: a revision is not one.
+            ValidationError: the prefix is not a string, or cannot be encoded.
         """
+        prefix = check_text(prefix, "prefix")
         before, after = (parse_id(self.resolve(each).root) for each in (a, b))
         return history.diff(self.blocks, before, after, prefix)
 
@@ -132,8 +139,8 @@ class HistoryMethods(BaseMethods):
         self,
         predicate: Callable[[Snapshot], Verdict],
         *,
-        good: str | None = None,
-        bad: str = DEFAULT_BRANCH,
+        good: Revision | None = None,
+        bad: Revision = DEFAULT_BRANCH,
         descend: bool = True,
     ) -> Commit:
         """The commit since which something is wrong with the memory, in about log2(n) looks.
@@ -175,11 +182,15 @@ class HistoryMethods(BaseMethods):
             return verdict
 
         if probe(end) is not True:
-            raise NotFoundError(f"the predicate does not hold at {bad}, where the fault should be")
+            raise NotFoundError(
+                f"the predicate does not hold at {named(bad)}, where the fault should be"
+            )
         if probe(start) is not False:
-            where = "in the empty memory; give `good`" if good is None else f"at {good} already"
+            where = (
+                "in the empty memory; give `good`" if good is None else f"at {named(good)} already"
+            )
             raise ValidationError(f"the predicate holds {where}")
         lookup = self.blocks.walk()
         if good is not None and not is_ancestor(lookup, start.id, end.id):
-            raise ValidationError(f"{good} is not in the past of {bad}")
+            raise ValidationError(f"{named(good)} is not in the past of {named(bad)}")
         return bisect(lookup, probe, start.id, end.id, descend=descend)

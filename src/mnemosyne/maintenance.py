@@ -1,7 +1,7 @@
 """Keeping a store sound: verify, statistics, backup."""
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
@@ -18,6 +18,7 @@ from mnemosyne.errors import (
     NotFoundError,
 )
 from mnemosyne.files import put_in_place, sync_file, temporary_beside
+from mnemosyne.frozen import freeze
 from mnemosyne.graph import ancestors
 from mnemosyne.model import Commit
 from mnemosyne.objects import (
@@ -95,9 +96,12 @@ class Stats:
     branches: int
     tags: int
     commits: int
-    records: dict[str, int]
+    records: Mapping[str, int]
     objects: int | None
     bytes: int | None
+
+    def __post_init__(self) -> None:
+        freeze(self, "records")
 
 
 @dataclass(frozen=True, slots=True)

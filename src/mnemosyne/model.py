@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
+
+from mnemosyne.frozen import freeze
 
 if TYPE_CHECKING:
     import numpy as np
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
     Vector: TypeAlias = NDArray[np.float32]
 
 __all__ = [
+    "EPOCH",
     "JSON",
     "UNKNOWN",
     "ActionPlan",
@@ -25,8 +28,14 @@ __all__ = [
     "Provenance",
     "Record",
     "ReflogEntry",
+    "Revision",
     "Vectors",
+    "moment_of",
+    "named",
 ]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""The moment that times are counted from."""
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 ChangeKind = Literal["added", "changed", "removed", "moved"]
@@ -121,15 +130,40 @@ class Vectors(Mapping[str, "Vector"]):
             self[name].tobytes() == theirs[name].tobytes() for name in self
         )
 
-    __hash__ = None  # pyright: ignore[reportAssignmentType]
+    def __hash__(self) -> int:
+        return hash(frozenset(self.ids))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> "tuple[Callable[..., Vectors], tuple[Any, ...]]":
+        floats = {self.ids[name]: vector.tobytes() for name, vector in self.items()}
+        return _vectors_by_value, (dict(self.ids), floats)
 
     def __repr__(self) -> str:
         return f"Vectors({', '.join(map(repr, self.ids))})"
 
 
+def _vectors_by_value(ids: Mapping[str, bytes], floats: Mapping[bytes, bytes]) -> Vectors:
+    """Vectors that hold their numbers, as they come out of a pickle."""
+
+    def load(block: bytes) -> "Vector":
+        import numpy as np
+
+        return np.frombuffer(floats[block], dtype="<f4")
+
+    return Vectors(ids, load)
+
+
 @dataclass(frozen=True)
 class Record:
     """One version of the value under one key.
+
+    Records are equal if all their attributes are, `content` as Python compares it; the hash is
+    that of key and transaction. A pickled record holds its vectors and needs no repository.
 
     Attributes:
         key: the `/`-separated path that it stands under.
@@ -150,6 +184,9 @@ class Record:
     event_time: int | None
     transaction: str
     moved_from: str | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.transaction))
 
     @property
     def embedding(self) -> "Vector | None":
@@ -206,10 +243,30 @@ class Commit:
     generation: int
     trailers: Mapping[str, str] = field(default_factory=dict[str, str])
 
+    def __post_init__(self) -> None:
+        freeze(self, "trailers")
+
     @property
-    def when(self) -> datetime:
-        """`time` as an aware UTC datetime."""
-        return datetime.fromtimestamp(self.time / 1000, UTC)
+    def when(self) -> datetime | int:
+        """`time` as an aware UTC datetime; as it is, if that is after the year 9999."""
+        return moment_of(self.time)
+
+
+Revision: TypeAlias = str | Commit
+"""What names a commit: a text such as `main~3` (see `mnemosyne.revision`), or the commit itself."""
+
+
+def named(revision: Revision) -> str:
+    """A revision as a text."""
+    return revision.id if isinstance(revision, Commit) else revision
+
+
+def moment_of(milliseconds: int) -> datetime | int:
+    """UTC milliseconds as an aware datetime; as they are, if no datetime can be that moment."""
+    try:
+        return EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,6 +330,9 @@ class MergePlan:
     conflicts: tuple[Conflict, ...]
     resolved: Mapping[str, str]
 
+    def __post_init__(self) -> None:
+        freeze(self, "resolved")
+
     @property
     def already_merged(self) -> bool:
         """Whether the branch has all of it already, so that nothing is to be done."""
@@ -304,6 +364,9 @@ class ActionPlan:
     changes: tuple[Change, ...]
     conflicts: tuple[Conflict, ...]
     resolved: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        freeze(self, "resolved")
 
 
 @dataclass(frozen=True, slots=True)

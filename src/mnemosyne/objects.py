@@ -318,7 +318,7 @@ def decode_commit(block: Id, data: bytes) -> Commit:
             fields["generation"],
             fields["trailers"],
         )
-    except (KeyError, TypeError) as error:
+    except (KeyError, TypeError, ValueError) as error:
         raise _malformed(block, "commit", error) from error
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from os import PathLike
 from types import TracebackType
-from typing import Literal, Self, overload
+from typing import Literal, NoReturn, Self, overload
 
 from mnemosyne import collect, maintenance, merging
 from mnemosyne.action_methods import ActionMethods
@@ -26,7 +26,15 @@ from mnemosyne.graph import merge_bases
 from mnemosyne.history_methods import HistoryMethods
 from mnemosyne.index_methods import IndexMethods
 from mnemosyne.maintenance import Stats, VerifyReport
-from mnemosyne.model import JSON, Commit, MergePlan, Provenance, ReflogEntry
+from mnemosyne.model import (
+    JSON,
+    Commit,
+    MergePlan,
+    Provenance,
+    ReflogEntry,
+    Revision,
+    named,
+)
 from mnemosyne.objects import parse_id
 from mnemosyne.refs import (
     BRANCH,
@@ -45,6 +53,7 @@ from mnemosyne.snapshot import Snapshot
 from mnemosyne.sync_methods import SyncMethods
 from mnemosyne.trace_methods import TraceMethods
 from mnemosyne.transaction import Embed, Transaction, VectorLike, Writer, transact
+from mnemosyne.validation import check_text
 from mnemosyne.views.base import ViewCache
 
 __all__ = ["Durability", "Repository", "open_repository"]
@@ -68,8 +77,8 @@ def open_repository(
     """Open a repository.
 
     Args:
-        url: a path or `sqlite:///path` (one file), `postgresql://…?repository=NAME` (a server), or
-            `memory://` (gone when closed).
+        url: a path or `sqlite:///path` (one file), `postgresql://…?repository=NAME` (a server),
+            `s3://bucket/prefix` (an object store), or `memory://` (gone when closed).
         create: make it if it is not there.
         author: who commits, where a commit does not say.
         read_only: refuse every write.
@@ -84,12 +93,13 @@ def open_repository(
         ReadOnlyError: it must be made or written, and cannot be.
         CorruptObjectError: the store is damaged, or to be made where an incomplete one is.
         EngineError: what is there is no store, or cannot be read.
-        ValidationError: the URL is of no known form, or the path was surely meant otherwise:
-            nothing expands `~` and variables, and nothing takes off quotes.
+        ValidationError: the URL is of no known form, the path was surely meant otherwise (nothing
+            expands `~` and variables, and nothing takes off quotes), or the author is not a text.
 
     Warns:
         NetworkFileSystemWarning: a file to be written lies on a network file system.
     """
+    check_text(author, "author")
     engine = open_engine(url, create=create, read_only=read_only, durability=durability)
     repository = Repository(engine, author=author, embed=embed)
     if create and not read_only:
@@ -124,12 +134,17 @@ class Repository(
     ) -> None:
         self.blocks = Blocks(engine)
         self._engine = engine
-        self._writer = Writer(self.blocks, author, clock, embed)
+        self._writer = Writer(self.blocks, check_text(author, "author"), clock, embed)
         self._clock = clock
         self._views = ViewCache(self.blocks)
 
     def __repr__(self) -> str:
         return f"<Repository {self.url}>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a repository cannot be pickled or copied; pass its `url` on and open that again"
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -162,7 +177,7 @@ class Repository(
         self._views.clear()
         self._engine.close()
 
-    def resolve(self, revision: str = DEFAULT_BRANCH) -> Commit:
+    def resolve(self, revision: Revision = DEFAULT_BRANCH) -> Commit:
         """The commit that a revision names; see `mnemosyne.revision` for the forms.
 
         Raises:
@@ -171,7 +186,7 @@ class Repository(
         """
         return resolve(self.blocks, revision, self._clock())
 
-    def at(self, revision: str = DEFAULT_BRANCH) -> Snapshot:
+    def at(self, revision: Revision = DEFAULT_BRANCH) -> Snapshot:
         """The memory as it stood at a revision; raises as `resolve` does."""
         return Snapshot(self.blocks, self.resolve(revision), self._views, self._writer.embed)
 
@@ -179,7 +194,7 @@ class Repository(
         """The id of the commit that each branch points at, by name."""
         return ref_names(self.blocks, BRANCH)
 
-    def create_branch(self, name: str, at: str = DEFAULT_BRANCH) -> Commit:
+    def create_branch(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
         """Make a branch. It costs nothing, however large the memory.
 
         Args:
@@ -206,7 +221,7 @@ class Repository(
         """The id of the commit that each tag names, by name."""
         return ref_names(self.blocks, TAG)
 
-    def create_tag(self, name: str, at: str = DEFAULT_BRANCH) -> Commit:
+    def create_tag(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
         """Name a commit for good; arguments and errors as in `create_branch`."""
         return self._create(tag_ref(name), "tag", name, at)
 
@@ -327,7 +342,7 @@ class Repository(
             message=message or f"delete {key}",
         )
 
-    def merge_base(self, a: str, b: str = DEFAULT_BRANCH) -> Commit:
+    def merge_base(self, a: Revision, b: Revision = DEFAULT_BRANCH) -> Commit:
         """The newest commit that lies in the past of both revisions.
 
         Where histories cross there are several that are none of each other's past; this is the
@@ -343,7 +358,7 @@ class Repository(
     @overload
     def merge(
         self,
-        source: str,
+        source: Revision,
         into: str = ...,
         *,
         author: str | None = ...,
@@ -358,7 +373,7 @@ class Repository(
     @overload
     def merge(
         self,
-        source: str,
+        source: Revision,
         into: str = ...,
         *,
         author: str | None = ...,
@@ -373,7 +388,7 @@ class Repository(
     @overload
     def merge(
         self,
-        source: str,
+        source: Revision,
         into: str = ...,
         *,
         author: str | None = ...,
@@ -387,7 +402,7 @@ class Repository(
 
     def merge(
         self,
-        source: str,
+        source: Revision,
         into: str = DEFAULT_BRANCH,
         *,
         author: str | None = None,
@@ -434,7 +449,7 @@ class Repository(
         """
         wishes = merging.Wishes(
             author,
-            message or f"merge {source} into {into}",
+            message or f"merge {named(source)} into {into}",
             trailers or {},
             resolutions or {},
             strategy,
@@ -512,12 +527,12 @@ class Repository(
         if self.read_only:
             raise ReadOnlyError(f"{self.url} was opened read-only; open it without read_only")
 
-    def _create(self, ref: str, kind: str, name: str, at: str) -> Commit:
+    def _create(self, ref: str, kind: str, name: str, at: Revision) -> Commit:
         self._check_writable()
         check_new_name(name, kind)
         commit, what = self.resolve(at), f"{kind} {name!r}"
         try:
-            update = self._update(ref, None, parse_id(commit.id), f"create {what} at {at}")
+            update = self._update(ref, None, parse_id(commit.id), f"create {what} at {named(at)}")
             write_upon(self.blocks, {}, update, [commit.id])
         except RefConflictError:
             raise AlreadyExistsError(f"{self.url} has a {what} already") from None

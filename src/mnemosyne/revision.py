@@ -16,7 +16,7 @@ Suffixes follow one another: `main@{yesterday}~2`.
 
 import re
 from base64 import b32decode
-from datetime import UTC, datetime
+from datetime import datetime
 from itertools import chain, islice
 from sys import maxsize
 
@@ -24,9 +24,10 @@ from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Enumerates, HasReflog
 from mnemosyne.errors import InvalidRevisionError, NotFoundError
 from mnemosyne.graph import ancestors, first_parents
-from mnemosyne.model import Commit, ReflogEntry
+from mnemosyne.model import Commit, ReflogEntry, Revision
 from mnemosyne.objects import ID_START, is_commit_id, is_vector, object_kind, text_id
 from mnemosyne.refs import BRANCH, REMOTE, TAG, branch_ref
+from mnemosyne.validation import milliseconds_of
 
 __all__ = ["parse_time", "resolve", "short_id"]
 
@@ -48,18 +49,21 @@ def short_id(commit_id: str) -> str:
     return commit_id.removeprefix(ID_START)[:10]
 
 
-def resolve(blocks: Blocks, revision: str, now: int) -> Commit:
+def resolve(blocks: Blocks, revision: Revision, now: int) -> Commit:
     """The commit that a revision names.
 
     Args:
         blocks: the repository's objects.
-        revision: see the top of this module.
+        revision: see the top of this module; or a commit, which must be in this repository.
         now: UTC milliseconds, for relative times.
 
     Raises:
-        InvalidRevisionError: the text is no revision, or a prefix that several commits share.
+        InvalidRevisionError: it is not a revision, or a prefix that several commits share.
         NotFoundError: it names nothing.
     """
+    if isinstance(revision, Commit):
+        return _by_id(blocks, revision.id)
+    _check_text(revision)
     parsed = _REVISION.fullmatch(revision)
     if parsed is None:
         raise InvalidRevisionError(
@@ -75,6 +79,17 @@ def resolve(blocks: Blocks, revision: str, now: int) -> Commit:
     for step in steps:
         commit = _stepped(blocks, commit, step, revision)
     return commit
+
+
+def _check_text(revision: object) -> None:
+    if not isinstance(revision, str):
+        raise InvalidRevisionError(
+            f"a revision is a string or a Commit, not {type(revision).__name__}: {revision!r:.80}"
+        )
+    try:
+        revision.encode()
+    except UnicodeEncodeError:
+        raise InvalidRevisionError(f"revision {revision!r:.80} holds a lone surrogate") from None
 
 
 def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str) -> Commit:
@@ -219,6 +234,4 @@ def parse_time(text: str, now: int) -> int:
         raise InvalidRevisionError(
             f"{text!r} is no time; write 2026-11-01T09:00Z, yesterday or '3 hours ago'"
         ) from None
-    if moment.tzinfo is None:
-        moment = moment.replace(tzinfo=UTC)
-    return int(moment.timestamp() * 1000)
+    return milliseconds_of(moment)

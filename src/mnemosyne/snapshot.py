@@ -2,13 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
 from mnemosyne.errors import DimensionError, NotFoundError, ValidationError
 from mnemosyne.model import Commit, Hit, Record
 from mnemosyne.objects import Id, parse_id, vector_floats, vector_of_floats
+from mnemosyne.validation import check_limit, check_text
 from mnemosyne.views.base import Kind, View, ViewCache
 from mnemosyne.where import Where, predicate
 
@@ -58,11 +59,19 @@ class Snapshot(Mapping[str, Record]):
     def __repr__(self) -> str:
         return f"<Snapshot of {self.commit.id}: {len(self)} records>"
 
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a snapshot cannot be pickled or copied; pass `commit.id` on and look at that again "
+            "with `Repository.at`, or pass on a dict of its records"
+        )
+
     def __getitem__(self, key: str) -> Record:
+        _checked(key)
         return self._blocks.record(key, self._block(key))
 
     def get(self, key: str, default: Any = None) -> Any:
         """The record under a key, else the default; raises if there is one that cannot be read."""
+        _checked(key)
         block = tree.get(self._blocks.node, self.root, key)
         return default if block is None else self._blocks.record(key, block)
 
@@ -97,12 +106,23 @@ class Snapshot(Mapping[str, Record]):
             start: the first key to give; with `reverse`, the highest.
             reverse: from the highest key down.
             limit: how many records at most.
+
+        Raises:
+            ValidationError: an argument is not what it should be.
         """
+        limit = check_limit(limit)
+        prefix = check_text(prefix, "prefix")
+        start = None if start is None else check_text(start, "start")
         entries = tree.scan(self._blocks.node, self.root, prefix, start=start, reverse=reverse)
         return self._blocks.records(islice(entries, limit))
 
     def scan_keys(self, prefix: str = "") -> Iterator[str]:
-        """The keys that start with a prefix, in order."""
+        """The keys that start with a prefix, in order.
+
+        Raises:
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        prefix = check_text(prefix, "prefix")
         return (key for key, _ in tree.scan(self._blocks.node, self.root, prefix))
 
     def get_many(self, keys: Iterable[str], *, with_vectors: bool = False) -> Iterator[Record]:
@@ -115,23 +135,31 @@ class Snapshot(Mapping[str, Record]):
 
         Raises:
             NotFoundError: there is no record under one of them.
+            ValidationError: one of them is not a string.
         """
-        keys = list(keys)
+        keys = list(map(_checked, keys))
         found = tree.get_many(self._blocks.nodes, self.root, keys)
         entries = ((key, found.get(key) or self._block(key)) for key in keys)
         return self._blocks.records(entries, with_vectors=with_vectors)
 
     def count(self, prefix: str = "") -> int:
-        """How many keys start with a prefix, in O(log n)."""
-        return tree.count(self._blocks.node, self.root, prefix)
+        """How many keys start with a prefix, in O(log n).
+
+        Raises:
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        return tree.count(self._blocks.node, self.root, check_text(prefix, "prefix"))
 
     def children(self, prefix: str = "") -> Iterator[str]:
         """The next parts of the keys below a prefix, each once: `x` a record, `x/` a subtree.
 
         Args:
             prefix: normally empty or ending in `/`.
+
+        Raises:
+            ValidationError: the prefix is not a string, or cannot be encoded.
         """
-        return tree.children(self._blocks.node, self.root, prefix)
+        return tree.children(self._blocks.node, self.root, check_text(prefix, "prefix"))
 
     def search(
         self,
@@ -167,8 +195,10 @@ class Snapshot(Mapping[str, Record]):
 
         Raises:
             DimensionError: there are such vectors, but none of the query's dimension.
-            ValidationError: the query is no vector, or `where` is malformed.
+            ValidationError: the query is not a vector, or another argument is not what it should
+                be.
         """
+        prefix, vector = check_text(prefix, "prefix"), check_text(vector, "a vector's name")
         if isinstance(query, str):
             if self._embed is None:
                 raise ValidationError(
@@ -239,3 +269,10 @@ class Snapshot(Mapping[str, Record]):
     def _test(self, where: Where) -> "Keep":
         test = predicate(where)
         return lambda keys: [record.key for record in self.get_many(keys) if test(record)]
+
+
+def _checked(key: object) -> str:
+    """The key, if it can be looked for."""
+    if not isinstance(key, str):
+        raise ValidationError(f"a key is a string, not {type(key).__name__}: {key!r:.80}")
+    return key

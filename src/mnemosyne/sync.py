@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from mnemosyne.blocks import Blocks, while_it_lasts
 from mnemosyne.engine.base import Engine, RefUpdate
 from mnemosyne.errors import AlreadyExistsError, ConflictError, NotFoundError, RefConflictError
+from mnemosyne.frozen import freeze
 from mnemosyne.graph import is_ancestor
 from mnemosyne.objects import Id, text_id
 from mnemosyne.refs import BRANCH, TAG, branch_ref, initialise, remote_ref
@@ -37,6 +38,9 @@ class Transfer:
     objects: int
     bytes: int
     pruned: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self, "branches", "tags")
 
     def called(self, branch: str) -> str:
         """What a branch of the other store is called here, such as `origin/main`."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
 from mnemosyne.errors import ValidationError
+from mnemosyne.frozen import freeze
 from mnemosyne.history import history
 from mnemosyne.history_index import Writers
 from mnemosyne.model import Change, Commit, Record
@@ -95,6 +96,9 @@ class Retraction:
 
     changes: Mapping[str, tuple[Change, ...]]
     commits: Mapping[str, Commit]
+
+    def __post_init__(self) -> None:
+        freeze(self, "changes", "commits")
 
 
 def trace(blocks: Blocks, heads: Mapping[str, Commit], origin: Origin) -> Iterator[Traced]:

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from mnemosyne.base_methods import BaseMethods
-from mnemosyne.model import Change, Commit
+from mnemosyne.model import Change, Commit, Revision
 from mnemosyne.refs import BRANCH, branch_head, ref_names
 from mnemosyne.trace import Origin, Retraction, Traced, retract, trace
 from mnemosyne.transaction import Transaction
@@ -21,7 +21,7 @@ class TraceMethods(BaseMethods):
         agent: str | None = None,
         run: str | None = None,
         tool_call: str | None = None,
-        commit: str | None = None,
+        commit: Revision | None = None,
         branches: Collection[str] | None = None,
     ) -> Iterator[Traced]:
         """The live records that came from somewhere, itself or through `Provenance.derived_from`.
@@ -57,7 +57,7 @@ class TraceMethods(BaseMethods):
         agent: str | None = None,
         run: str | None = None,
         tool_call: str | None = None,
-        commit: str | None = None,
+        commit: Revision | None = None,
         branches: Collection[str] | None = None,
         author: str | None = None,
         message: str = "",
@@ -121,7 +121,7 @@ class TraceMethods(BaseMethods):
         agent: str | None,
         run: str | None,
         tool_call: str | None,
-        commit: str | None,
+        commit: Revision | None,
     ) -> Origin:
         transaction = None if commit is None else self.resolve(commit).transaction
         return Origin(source, agent, run, tool_call, transaction)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 from mnemosyne import tree
 from mnemosyne.blocks import Blocks
@@ -25,6 +25,7 @@ from mnemosyne.errors import (
     EngineError,
     NotFoundError,
     RefConflictError,
+    TransactionDoneError,
     ValidationError,
 )
 from mnemosyne.graph import is_ancestor
@@ -152,6 +153,7 @@ class Transaction:
         self.trailers = dict(trailers or {})
         self.merges: Commit | None = None
         self.result: Commit | None = None
+        self._given_up = False
         self._tried = False
         self._writer = writer
         self._blocks = writer.blocks
@@ -166,8 +168,14 @@ class Transaction:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if kind is None and self.result is None:
-            self.commit()
+        try:
+            if kind is None and self.result is None:
+                self.commit()
+        finally:
+            self._given_up = self.result is None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a transaction cannot be pickled or copied: it belongs to one repository")
 
     def put(
         self,
@@ -195,7 +203,9 @@ class Transaction:
 
         Raises:
             ValidationError: an argument is outside what the format can hold; it is named.
+            TransactionDoneError: this was committed or given up before.
         """
+        self._check_open()
         key = check_key(key)
         named = dict(vectors or {})
         if embedding is not None:
@@ -223,7 +233,10 @@ class Transaction:
 
         Raises:
             NotFoundError: there is none.
+            ValidationError: the key is not a string.
+            TransactionDoneError: this was committed or given up before.
         """
+        self._check_open(key)
         if self._buffer.lookup(key) is None:
             raise NotFoundError(f"there is no record {key!r} on branch {self.branch!r} to delete")
         self._buffer.put_back(key, None)
@@ -234,8 +247,10 @@ class Transaction:
         Raises:
             NotFoundError: there is no record under the old key.
             AlreadyExistsError: there is one under the new key.
-            ValidationError: the new key is none.
+            ValidationError: the new key is not a valid one.
+            TransactionDoneError: this was committed or given up before.
         """
+        self._check_open()
         new = check_key(new)
         record = self[old]
         if new in self:
@@ -278,7 +293,13 @@ class Transaction:
                 self.restore(key, held)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The record under a key as this transaction sees it, else the default."""
+        """The record under a key as this transaction sees it, else the default.
+
+        Raises:
+            ValidationError: the key is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open(key)
         self._buffer.read_keys.add(key)
         block = self._buffer.lookup(key)
         return default if block is None else self._buffer.record(key, block)
@@ -289,26 +310,46 @@ class Transaction:
             raise NotFoundError(f"there is no record {key!r} on branch {self.branch!r}")
         return record
 
-    def __contains__(self, key: str) -> bool:
+    def __contains__(self, key: object) -> bool:
+        self._check_open()
+        if not isinstance(key, str):
+            return False
         self._buffer.read_keys.add(key)
         return self._buffer.lookup(key) is not None
 
+    def __iter__(self) -> Iterator[str]:
+        return self.keys()
+
     def scan(self, prefix: str = "") -> Iterator[Record]:
-        """The records whose keys start with a prefix as this transaction sees them, by key."""
-        self._buffer.read_prefixes.add(prefix)
-        yield from (self._buffer.record(key, block) for key, block in self._buffer.entries(prefix))
+        """The records whose keys start with a prefix as this transaction sees them, by key.
+
+        Raises:
+            ValidationError: the prefix is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        entries = self._entries(prefix)
+        return (self._buffer.record(key, block) for key, block in entries)
 
     def watch(self, prefix: str = "") -> None:
         """Make the commit depend on every record below a prefix, as if it had been scanned.
 
         For what was concluded from a snapshot or a view of `base`.
+
+        Raises:
+            ValidationError: the prefix is not a string.
+            TransactionDoneError: this was committed or given up before.
         """
-        self._buffer.read_prefixes.add(prefix)
+        self._check_open()
+        self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
 
     def keys(self, prefix: str = "") -> Iterator[str]:
-        """The keys that start with a prefix as this transaction sees them, in order."""
-        self._buffer.read_prefixes.add(prefix)
-        yield from (key for key, _ in self._buffer.entries(prefix))
+        """The keys that start with a prefix as this transaction sees them, in order.
+
+        Raises:
+            ValidationError: the prefix is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        return (key for key, _ in self._entries(prefix))
 
     def commit(self) -> Commit:
         """Make the commit, or return the head if nothing changes.
@@ -322,12 +363,31 @@ class Transaction:
             ReadOnlyError: the store does not accept writes.
             NotFoundError: an object that this rests on is missing from the store.
             CorruptObjectError: an object that this rests on is damaged.
-            ValidationError: message or a trailer is no text, or this was committed before.
+            ValidationError: message or a trailer is no text.
+            TransactionDoneError: this was committed or given up before.
         """
-        if self.result is not None:
-            raise ValidationError("this transaction is committed; begin another one")
+        self._check_open()
         self.result = _until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
         return self.result
+
+    def _check_open(self, text: object = "") -> None:
+        """Raise if the transaction is over, or if what was given as key or prefix is not text."""
+        if self.result is not None:
+            raise TransactionDoneError(
+                f"this transaction was committed as {self.result.id}; begin another one"
+            )
+        if self._given_up:
+            raise TransactionDoneError(
+                "this transaction was given up and nothing of it was written; begin another one"
+            )
+        if not isinstance(text, str):
+            raise ValidationError(f"a key is a string, not {type(text).__name__}: {text!r:.80}")
+
+    def _entries(self, prefix: str) -> list[tuple[str, Id]]:
+        """The keys that start with a prefix and their records; the commit depends on all of it."""
+        self._check_open()
+        self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
+        return self._buffer.entries(prefix)
 
     def _attempt(self) -> Commit:
         """Land on the base at first, without a look at the branch; then on its head.
@@ -509,8 +569,10 @@ def transact(
         transaction = Transaction(
             writer, branch, author=author, message=message, trailers=trailers, base=base
         )
-        fn(transaction)
-        return transaction.result or transaction.commit()
+        with transaction:
+            fn(transaction)
+        assert transaction.result is not None
+        return transaction.result
 
     guess = None if reads else writer.heads.guess(branch)
 

@@ -5,12 +5,13 @@ Every check returns the value in the form in which it is stored, or raises `Vali
 
 import math
 import re
+import sys
 from collections.abc import Mapping, Sequence, Sized
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from mnemosyne.errors import ValidationError
-from mnemosyne.model import JSON, Provenance
+from mnemosyne.model import EPOCH, JSON, Provenance
 
 __all__ = [
     "MAX_DEPTH",
@@ -18,16 +19,23 @@ __all__ = [
     "check_content",
     "check_integer",
     "check_key",
+    "check_limit",
     "check_moment",
     "check_name",
     "check_provenance",
     "check_text",
+    "milliseconds_of",
     "record_id",
 ]
 
 MAX_KEY_BYTES = 4096
 MAX_DEPTH = 64
 MIN_INTEGER, MAX_INTEGER = -(2**63), 2**63 - 1
+MIN_MOMENT, MAX_MOMENT = (
+    (moment.replace(tzinfo=UTC) - EPOCH) // timedelta(milliseconds=1)
+    for moment in (datetime.min, datetime.max)
+)
+"""The first and the last millisecond that a datetime can be, in years 1 and 9999."""
 
 _CONTROL = re.compile("[\x00-\x1f\x7f-\x9f]")
 _NAME = re.compile(r"[^\s~^:?*\[\]\\@{}\x00-\x1f\x7f-\x9f]+")
@@ -76,8 +84,9 @@ def check_name(name: str, what: str) -> str:
             `-`, or holds `..`, white space, control characters or one of `~ ^ : ? * [ ] { } @` and
             the backslash.
     """
+    check_text(name, f"the name of a {what}")
     parts_ok = bool(name) and all(name.split("/")) and ".." not in name and name[0] != "-"
-    if not parts_ok or not _NAME.fullmatch(name) or len(check_text(name, what).encode()) > 255:
+    if not parts_ok or not _NAME.fullmatch(name) or len(name.encode()) > 255:
         raise ValidationError(
             f"{name!r} is no name for a {what}: use letters, digits, '-', '_', '.' and '/'"
         )
@@ -120,8 +129,26 @@ def check_integer(value: object, where: str) -> int:
     return int(value)
 
 
+def check_limit(limit: object) -> int | None:
+    """Check how many things are wanted at most; None means all.
+
+    Returns:
+        The limit, as far as there can be that many.
+
+    Raises:
+        ValidationError: it is not an integer, or less than 0.
+    """
+    if limit is None:
+        return None
+    if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
+        raise ValidationError(f"limit is a number of things from 0 up, or None, not {limit!r:.80}")
+    return min(limit, sys.maxsize)
+
+
 def check_moment(moment: object, where: str) -> int:
     """Check a moment: a datetime, of which a naive one means UTC, or UTC milliseconds.
+
+    What is finer than a millisecond is cut off.
 
     Args:
         moment: the moment.
@@ -131,12 +158,24 @@ def check_moment(moment: object, where: str) -> int:
         UTC milliseconds.
 
     Raises:
-        ValidationError: it is neither.
+        ValidationError: it is neither, or not in the years 1 to 9999.
     """
     if isinstance(moment, datetime):
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return int(aware.timestamp() * 1000)
-    return check_integer(moment, where)
+        milliseconds = milliseconds_of(moment)
+    else:
+        milliseconds = check_integer(moment, where)
+    if not MIN_MOMENT <= milliseconds <= MAX_MOMENT:
+        raise ValidationError(
+            f"{where} is {milliseconds}, which is not in the years 1 to 9999; give a datetime, or "
+            "UTC milliseconds since 1970"
+        )
+    return milliseconds
+
+
+def milliseconds_of(moment: datetime) -> int:
+    """The UTC milliseconds of a datetime; a naive one means UTC."""
+    aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return (aware - EPOCH) // timedelta(milliseconds=1)
 
 
 class _MisfitError(Exception):
@@ -245,8 +284,12 @@ def check_provenance(provenance: Provenance) -> Provenance:
 
     Raises:
         ValidationError: a field is no text (`step`: no text or integer; `derived_from`: no pairs
-            of key and commit id); the message names it.
+            of key and commit id), or it is not a `Provenance`; the message names it.
     """
+    if not isinstance(provenance, Provenance):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValidationError(
+            f"provenance is a Provenance, not {type(provenance).__name__}: {_shown(provenance)}"
+        )
     known = provenance.known()
     for name, value in known.items():
         where = f"provenance.{name}"

@@ -304,7 +304,7 @@ class TestOnATerminal:
         editor.chmod(0o755)
 
         shown, code = converse(["e", "a"], "merge", "other", EDITOR=str(editor))
-        assert code == 1 and "that is no JSON" in shown
+        assert code == 1 and "that is not JSON" in shown
         shown, code = converse(["e", "a"], "merge", "other", EDITOR="true")
         assert code == 1 and "not saved any change" in shown
 

@@ -76,7 +76,7 @@ class Mnem(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the verb and write out what it printed, while a closed pipe can still be handled."""
         result = super().invoke(ctx)
-        sys.stdout.flush()
+        ctx.ensure_object(Session).output.flush()
         return result
 
     def main(

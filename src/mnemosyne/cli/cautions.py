@@ -1,12 +1,11 @@
 """How a warning is shown."""
 
-import sys
 import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TextIO
 
-from mnemosyne.cli.output import color_wanted, dumps, paint, printable
+from mnemosyne.cli.output import Styled, tell, tell_json
 from mnemosyne.engine.filesystems import NetworkFileSystemWarning
 
 __all__ = ["plain_warnings"]
@@ -41,7 +40,6 @@ def plain_warnings(as_json: Callable[[], bool]) -> Generator[None]:
 
 def _show(message: str, kind: str, *, as_json: bool) -> None:
     if as_json:
-        print(dumps({"warning": {"kind": kind, "message": message}}), file=sys.stderr)
+        tell_json({"warning": {"kind": kind, "message": message}})
     else:
-        color = sys.stderr.isatty() and color_wanted()
-        print(paint("Warning:", "id", color=color), printable(message), file=sys.stderr)
+        tell(Styled("Warning:", "id"), " ", message)

@@ -8,8 +8,8 @@ import click
 
 import mnemosyne
 from mnemosyne.cli import describe
-from mnemosyne.cli.output import printable
 from mnemosyne.cli.session import Session
+from mnemosyne.cli.visible import printable
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.model import Commit
 from mnemosyne.repository import Repository
@@ -41,7 +41,7 @@ def _completer(
                 return [
                     CompletionItem(value, help=printable(said) or None)
                     for value, said in suggestions(repository, session, incomplete)
-                    if value.startswith(incomplete)
+                    if value.startswith(incomplete) and printable(value) == value
                 ]
         except (MnemosyneError, click.UsageError):  # there is no place on the line to say it
             return []

@@ -68,10 +68,9 @@ def explained(repository: Repository, sides: Sides) -> Generator[None]:
             for line in conflict_lines(repository, conflict, sides):
                 error.add_note(describe.plain(line))
         if error.conflicts:
-            error.add_note(
-                "\nRun the command again with a --resolve for each, or settle all that are left "
-                "alike with\n--strategy ours, theirs, base or delete."
-            )
+            error.add_note("")
+            error.add_note("Run the command again with a --resolve for each, or settle all that")
+            error.add_note("are left alike with --strategy ours, theirs, base or delete.")
         raise
 
 

@@ -6,7 +6,9 @@ from typing import Any, TypeVar
 
 import click
 
+from mnemosyne.cli.output import is_terminal
 from mnemosyne.cli.session import Session
+from mnemosyne.cli.visible import printable
 
 __all__ = ["ask", "check_askable", "dry_run_option", "yes_option"]
 
@@ -33,7 +35,7 @@ def check_askable(session: Session, *, asks: bool) -> None:
     Raises:
         UsageError: there will be one, and no person to answer it.
     """
-    if asks and (session.as_json or not sys.stdin.isatty()):
+    if asks and (session.as_json or not is_terminal(sys.stdin)):
         raise click.UsageError("there is nobody to ask; give --yes, or --dry-run to look first")
 
 
@@ -46,5 +48,5 @@ def ask(question: str) -> None:
     Raises:
         ClickException: the answer is no.
     """
-    if not click.confirm(question, err=True):
+    if not click.confirm(printable(question), err=True):
         raise click.ClickException("nothing was changed")

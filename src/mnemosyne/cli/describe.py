@@ -4,13 +4,13 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import cast
 
 from mnemosyne.cli.output import Output, Part, Styled
 from mnemosyne.fields import FieldChange, field_changes
 from mnemosyne.merging import RESOLVED
-from mnemosyne.model import JSON, Change, Commit, Record
+from mnemosyne.model import JSON, Change, Commit, Record, moment_of
 from mnemosyne.revision import short_id
 
 __all__ = [
@@ -42,13 +42,21 @@ _FIELD_LENGTH = 200
 
 
 def moment(milliseconds: int) -> str:
-    """A time as a revision takes it, such as `2026-11-30 09:44:12Z`."""
-    return f"{datetime.fromtimestamp(milliseconds / 1000, UTC):%Y-%m-%d %H:%M:%S}Z"
+    """A time as a revision takes it, such as `2026-11-30 09:44:12Z`.
+
+    One that is not in the years 1 to 9999 is the number of milliseconds, such as `1790000000 ms`.
+    """
+    found = moment_of(milliseconds)
+    if not isinstance(found, datetime):
+        return f"{milliseconds} ms"
+    return f"{found.replace(tzinfo=None).isoformat(' ', 'seconds')}Z"
 
 
 def age(milliseconds: int, now: int) -> str:
     """How long ago a time was, in its largest unit."""
     seconds = (now - milliseconds) // 1000
+    if seconds < -_UNITS[-2][1]:
+        return "in the future"
     for unit, length in _UNITS:
         if seconds >= length:
             return f"{counted(seconds // length, unit)} ago"

@@ -3,14 +3,25 @@
 from collections.abc import Mapping
 from typing import Any
 
+import click
+
 from mnemosyne.bundles import Bundle
 from mnemosyne.cli import describe
 from mnemosyne.cli.output import Output, Styled
+from mnemosyne.paths import path_text
 from mnemosyne.revision import short_id
 
-__all__ = ["FORMATS", "bundle_json", "format_of", "show_bundle", "show_names"]
+__all__ = ["FORMATS", "FilePath", "bundle_json", "format_of", "show_bundle", "show_names"]
 
 FORMATS = ("car", "jsonl")
+
+
+class FilePath(click.Path):
+    """The path of a file, which a shell completes; nothing is looked at."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The path as it was given."""
+        return path_text(value)
 
 
 def format_of(path: str, wanted: str | None) -> str:

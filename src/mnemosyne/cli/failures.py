@@ -1,11 +1,11 @@
 """How a failure is shown, and the exit code that it gives."""
 
-import sys
+from collections.abc import Iterator
 
 import click
 
 from mnemosyne.cli.as_json import commit_json, conflict_json
-from mnemosyne.cli.output import color_wanted, dumps, paint, printable
+from mnemosyne.cli.output import Part, Styled, tell, tell_json
 from mnemosyne.errors import ConflictError, InconclusiveError, MnemosyneError
 
 __all__ = ["DAMAGED", "EXIT_CODES", "INTERRUPTED", "exit_code", "show_failure"]
@@ -14,7 +14,7 @@ EXIT_CODES = {
     0: "done",
     1: "another error, or a question answered with no",
     2: "the command line is wrong, or does not say which store",
-    3: "not found, or erased",
+    3: "not found",
     4: "conflict; nothing was written",
     5: "a value, key or revision is not valid",
     6: "the store is damaged",
@@ -31,8 +31,8 @@ DAMAGED, INTERRUPTED = 6, 130
 _OTHER = 1
 _OF_KIND = {
     "error": _OTHER,
+    "transaction-done": _OTHER,
     "not-found": 3,
-    "erased": 3,
     "conflict": 4,
     "ref-conflict": 4,
     "validation": 5,
@@ -63,14 +63,21 @@ def show_failure(error: Exception, *, as_json: bool) -> None:
         as_json: whether to print JSON.
     """
     if as_json:
-        print(dumps({"error": _failure_json(error)}), file=sys.stderr)
-    elif isinstance(error, click.UsageError):
-        error.show()
-    else:
-        color = sys.stderr.isatty() and color_wanted()
-        print(paint("Error:", "bad", color=color), printable(_message(error)), file=sys.stderr)
-        for note in getattr(error, "__notes__", ()):
-            print(printable(note), file=sys.stderr)
+        tell_json({"error": _failure_json(error)})
+        return
+    for line in _lines(error):
+        tell(*line)
+
+
+def _lines(error: Exception) -> Iterator[list[Part]]:
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        for line in error.ctx.get_usage().split("\n"):
+            yield [line]
+        yield [f"Try '{error.ctx.command_path} {error.ctx.help_option_names[0]}' for help."]
+        yield [""]
+    yield [Styled("Error:", "bad"), " ", _message(error)]
+    for note in getattr(error, "__notes__", ()):
+        yield [note]
 
 
 def _failure_json(error: Exception) -> dict[str, object]:

@@ -22,7 +22,7 @@ ASCII = dict(zip(range(16), " |||-'.+-'.+-+++", strict=True)) | {_COMMIT: "*"}
 def characters() -> dict[int, str]:
     """The characters that stdout can take."""
     try:
-        "".join(UNICODE.values()).encode(sys.stdout.encoding or "ascii")
+        "".join(UNICODE.values()).encode((sys.stdout and sys.stdout.encoding) or "ascii")
     except UnicodeEncodeError:
         return ASCII
     return UNICODE

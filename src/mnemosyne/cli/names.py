@@ -116,6 +116,7 @@ def _show_loss(output: Output, names: Names, name: str, commit: Commit, lost: in
 
 
 def _show(output: Output, names: Names, name: str, commit: Commit, done: str) -> None:
+    output.did(f"{names.what} {name} was {done}")
     if output.as_json:
         output.json({"name": name, done: True, "commit": commit_json(commit)})
     else:

@@ -1,15 +1,22 @@
-"""Printing: coloured and cut to the width on a terminal, whole and plain anywhere else."""
+"""Printing: coloured and cut to the width on a terminal, whole and plain anywhere else.
+
+All that `mnem` prints comes through here, and is made visible here.
+"""
 
 import json
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
+
+from mnemosyne.cli.visible import printable, printable_json
+from mnemosyne.errors import EngineError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-__all__ = ["Output", "Part", "Styled", "color_wanted", "dumps", "paint", "printable"]
+__all__ = ["Output", "Part", "Styled", "dumps", "is_terminal", "tell", "tell_json"]
 
 
 class Styled(NamedTuple):
@@ -36,27 +43,26 @@ STYLES = {
 }
 """The terminal's code for each style."""
 
-_CONTROLS = {code: f"\\u{code:04x}" for code in (*range(32), *range(0x7F, 0xA0)) if code != 0x0A}
-
-
-def printable(text: str) -> str:
-    """The text with control characters escaped, so that stored text cannot steer a terminal."""
-    return text.translate(_CONTROLS)
-
 
 def dumps(value: object, indent: int | None = None) -> str:
     """JSON, on one line unless an indent is given."""
-    return printable(json.dumps(value, ensure_ascii=False, indent=indent))
+    return printable_json(json.dumps(value, ensure_ascii=False, indent=indent))
 
 
-def color_wanted() -> bool:
-    """Whether a terminal may be shown colours: unless `NO_COLOR` is set or `TERM` is `dumb`."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream of this process is a terminal; one that is closed is not."""
+    return stream is not None and stream.isatty()
 
 
-def paint(text: str, style: str, *, color: bool) -> str:
-    """The text, in the style if colours are wanted."""
-    return f"\x1b[{STYLES[style]}m{text}\x1b[0m" if color and text else text
+def tell(*parts: Part) -> None:
+    """Print one line on stderr, if that can be written to."""
+    color = is_terminal(sys.stderr) and _color_wanted()
+    _tell(_line(parts, color=color))
+
+
+def tell_json(value: object) -> None:
+    """Print a value on stderr as one line of JSON, if that can be written to."""
+    _tell(dumps(value))
 
 
 class Output:
@@ -72,25 +78,38 @@ class Output:
 
     def __init__(self, *, as_json: bool = False) -> None:
         self.as_json = as_json
-        self.terminal = sys.stdout.isatty()
-        self._color = self.terminal and color_wanted()
+        self.terminal = is_terminal(sys.stdout)
+        self._color = self.terminal and _color_wanted()
+        self._done: list[str] = []
+
+    def did(self, what: str) -> None:
+        """Note what has been done, to be said if its result cannot be printed.
+
+        Args:
+            what: such as `commit bafy… was made`.
+        """
+        self._done.append(what)
 
     def json(self, value: object) -> None:
-        """Print a value as one line of JSON."""
-        print(dumps(value))
+        """Print a value as one line of JSON; raises as `line` does."""
+        self._print(dumps(value))
 
     def line(self, *parts: Part) -> None:
-        """Print one line; its parts follow one another."""
-        print("".join(map(self._painted, parts)))
+        """Print one line; its parts follow one another.
+
+        Raises:
+            EngineError: stdout is closed or cannot be written.
+        """
+        self._print(_line(parts, color=self._color))
 
     def remark(self, text: str) -> None:
         """Tell a person something that is no result; silent with JSON."""
         if not self.as_json:
-            print(printable(text), file=sys.stderr)
+            tell(text)
 
     def fields(self, pairs: Iterable[tuple[str, Part]], indent: str = "") -> None:
         """Print named values, one a line, the values below one another."""
-        pairs = list(pairs)
+        pairs = [(printable(name), value) for name, value in pairs]
         width = max((len(name) for name, _ in pairs), default=0)
         for name, value in pairs:
             self.line(indent, Styled(name.ljust(width), "dim"), "  ", value)
@@ -109,20 +128,41 @@ class Output:
         """A rich console on stdout for longer displays; silent with JSON."""
         from rich.console import Console
 
+        if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise self._unwritable("it is closed")
         width = None if self.terminal else 160
         return Console(quiet=self.as_json, no_color=not self._color, width=width, highlight=False)
 
-    def _painted(self, part: Part) -> str:
-        if isinstance(part, Styled):
-            return paint(printable(part.text), part.style, color=self._color)
-        return printable(part)
+    def flush(self) -> None:
+        """Write out what was printed; raises as `line` does."""
+        if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
+            try:
+                sys.stdout.flush()
+            except BrokenPipeError:
+                raise
+            except OSError as error:
+                raise self._unwritable(error.strerror) from error
+
+    def _print(self, text: str) -> None:
+        if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+            raise self._unwritable("it is closed")
+        try:
+            print(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise self._unwritable(error.strerror) from error
+
+    def _unwritable(self, why: str | None) -> EngineError:
+        done = "".join(f"; {what}" for what in self._done)
+        return EngineError(f"standard output cannot be written: {why}{done}")
 
     def _plain_table(self, rows: list[list[Part]]) -> None:
-        texts = [[self._painted(cell) for cell in row] for row in rows]
+        texts = [[_painted(cell, color=self._color) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(*texts, strict=True)]
         for row in texts:
             cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-            print("  ".join(cells).rstrip())
+            self._print("  ".join(cells).rstrip())
 
     def _table_on_terminal(self, rows: list[list[Part]]) -> None:
         from rich.table import Table
@@ -133,7 +173,29 @@ class Output:
         for number in range(last + 1):
             table.add_column(no_wrap=number != last)
         for row in rows:
-            cells = [Text.from_ansi(self._painted(cell)) for cell in row]
+            cells = [Text.from_ansi(_painted(cell, color=self._color)) for cell in row]
             cells[last].no_wrap, cells[last].overflow = True, "ellipsis"
             table.add_row(*cells)
         console.print(table)
+
+
+def _color_wanted() -> bool:
+    """Whether a terminal may be shown colours: unless `NO_COLOR` is set or `TERM` is `dumb`."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def _line(parts: Iterable[Part], *, color: bool) -> str:
+    return "".join(_painted(part, color=color) for part in parts)
+
+
+def _painted(part: Part, *, color: bool) -> str:
+    if isinstance(part, str):
+        return printable(part)
+    text = printable(part.text)
+    return f"\x1b[{STYLES[part.style]}m{text}\x1b[0m" if color and text else text
+
+
+def _tell(text: str) -> None:
+    if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
+        with suppress(OSError):  # there is no place left to say it
+            print(text, file=sys.stderr, flush=True)

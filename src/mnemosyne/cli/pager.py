@@ -7,6 +7,8 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, TextIO
 
+from mnemosyne.cli.output import is_terminal
+
 if TYPE_CHECKING:
     from subprocess import Popen
 
@@ -43,7 +45,7 @@ def paging(*, wanted: bool = True) -> Generator[None]:
     Args:
         wanted: whether a pager may be used.
     """
-    command = pager_command(os.environ) if wanted and sys.stdout.isatty() else []
+    command = pager_command(os.environ) if wanted and is_terminal(sys.stdout) else []
     if not command:
         yield
         return

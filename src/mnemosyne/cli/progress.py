@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import ExitStack, contextmanager
 
+from mnemosyne.cli.output import is_terminal
 from mnemosyne.maintenance import Progress
 
 __all__ = ["progress", "waiting"]
@@ -26,7 +27,7 @@ def progress(
     Yields:
         A function to call with the number of things done so far; None where no bar can be shown.
     """
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield None
         return
     started = time.monotonic()
@@ -51,7 +52,7 @@ def waiting(doing: str) -> Generator[None]:
     Args:
         doing: what is being done, such as `copying`.
     """
-    if not sys.stderr.isatty():
+    if not is_terminal(sys.stderr):
         yield
         return
     from threading import Timer

@@ -28,8 +28,12 @@ _SETTINGS = """\
 
 On a terminal, `mnem` colours what it prints and cuts long texts in tables to the width. Into a
 pipe or a file it prints plain text and cuts nothing. What is longer than the screen goes through a
-pager, for `log`, `show`, `diff`, `blame` and `reflog`, unless `--no-pager` is given. Control
-characters in stored texts are shown escaped, such as `\\u001b`.
+pager, for `log`, `show`, `diff`, `blame` and `reflog`, unless `--no-pager` is given.
+
+What cannot be seen in stored texts is drawn, so that no text can pass for a line of `mnem`, nor
+change what stands beside it: a line break as `\\n`, and as `\\u001b` or `\\u202e` other controls,
+marks for the direction of writing and what has no width. With `--json` they are escaped as JSON
+does. If the result of a verb cannot be written, the error says what was done before.
 
 With `--json`, a verb prints one JSON object; one that lists things prints one a line. A verb that
 commits prints the commit, or `null` if it changed nothing. Times are UTC milliseconds.

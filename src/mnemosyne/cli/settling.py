@@ -8,7 +8,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from mnemosyne.cli.conflicts import Sides, conflict_lines
-from mnemosyne.cli.output import Output, dumps
+from mnemosyne.cli.output import Output, dumps, is_terminal, tell
 from mnemosyne.model import Conflict
 from mnemosyne.repository import Repository
 from mnemosyne.resolve import Resolution, Side, value
@@ -76,7 +76,7 @@ def _resolution(text: str) -> tuple[str, Resolution]:
 
 def can_ask(output: Output) -> bool:
     """Whether a person is there to settle conflicts."""
-    return output.terminal and sys.stdin.isatty() and not output.as_json
+    return output.terminal and is_terminal(sys.stdin) and not output.as_json
 
 
 def ask_each(
@@ -122,7 +122,7 @@ def _ask(conflict: Conflict) -> Resolution | None:
         if word == "e" and (edited := _edited(conflict)) is not None:
             return edited
         if word == "b":
-            click.echo("there is no base to go back to", err=True)
+            tell("there is no base to go back to")
 
 
 def _edited(conflict: Conflict) -> Resolution | None:
@@ -130,10 +130,10 @@ def _edited(conflict: Conflict) -> Resolution | None:
     record = conflict.ours or conflict.theirs
     text = click.edit(dumps(record and record.content, indent=2) + "\n", extension=".json")
     if text is None:
-        click.echo("you have not saved any change", err=True)
+        tell("you have not saved any change")
         return None
     try:
         return value(json.loads(text))
     except ValueError as error:
-        click.echo(f"that is no JSON: {error}", err=True)
+        tell(f"that is not JSON: {error}")
         return None

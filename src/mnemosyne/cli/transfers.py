@@ -32,6 +32,7 @@ def show_transfer(output: Output, done: str, transfer: Transfer) -> None:
         done: what was done, such as `fetched from`.
         transfer: the transfer.
     """
+    output.did(f"{transfer.commits} commits were {done} {transfer.url}")
     if output.as_json:
         output.json(transfer_json(transfer))
         return

@@ -89,5 +89,5 @@ def _into_session(name: str) -> Callable[[click.Context, click.Parameter, Any], 
 
 def _show_version(ctx: click.Context, _: click.Parameter, value: bool) -> None:
     if value and not ctx.resilient_parsing:
-        click.echo(f"mnem {mnemosyne.__version__}")
+        ctx.ensure_object(Session).output.line(f"mnem {mnemosyne.__version__}")
         ctx.exit()

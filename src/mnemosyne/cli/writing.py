@@ -58,6 +58,8 @@ def commit_once(
 
 def show_commit(output: Output, commit: Commit | None) -> None:
     """Print the commit that a verb made; None if it changed nothing."""
+    if commit is not None:
+        output.did(f"commit {commit.id} was made")
     if output.as_json:
         output.json(None if commit is None else commit_json(commit))
     elif commit is None:

@@ -33,7 +33,7 @@ from mnemosyne.adapters.crewai.translate import (
     record_of,
 )
 from mnemosyne.errors import NotFoundError, ReadOnlyError, ValidationError
-from mnemosyne.model import Blame, Commit, Provenance, Record
+from mnemosyne.model import Blame, Commit, Provenance, Record, Revision
 from mnemosyne.objects import parse_id
 from mnemosyne.repository import Repository
 from mnemosyne.transaction import Transaction
@@ -145,7 +145,7 @@ class MnemosyneStorageBackend:
             self.repository.create_branch(branch, at=self._revision or self.branch)
         return self._sibling(branch, None)
 
-    def at(self, revision: str) -> Self:
+    def at(self, revision: Revision) -> Self:
         """The memory as it stood at a revision, for `Memory(storage=..., read_only=True)`.
 
         Args:

@@ -5,15 +5,16 @@ from pathlib import Path
 import click
 
 from mnemosyne.cli import describe
+from mnemosyne.cli.exchange import FilePath
 from mnemosyne.cli.progress import waiting
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 
 
 @click.command("backup", cls=Verb)
-@click.argument("path", type=click.Path(path_type=Path))
+@click.argument("path", type=FilePath())
 @pass_session
-def command(session: Session, path: Path) -> None:
+def command(session: Session, path: str) -> None:
     """Copy the whole store to a new file at PATH, which is a store of its own.
 
     Other programs may read and write meanwhile; the copy is of one moment.
@@ -21,8 +22,9 @@ def command(session: Session, path: Path) -> None:
     repository, output = session.open(), session.output
     with waiting("copying"):
         repository.backup(path)
-    size = path.stat().st_size
+    size = Path(path).stat().st_size
+    output.did(f"the backup {path} was made")
     if output.as_json:
-        output.json({"path": str(path), "bytes": size})
+        output.json({"path": path, "bytes": size})
     else:
         output.line(f"copied {repository.url} to {path} ({describe.byte_size(size)})")

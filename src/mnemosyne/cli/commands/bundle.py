@@ -3,14 +3,14 @@
 import click
 
 from mnemosyne.bundles import check_car
-from mnemosyne.cli.exchange import bundle_json, show_bundle
+from mnemosyne.cli.exchange import FilePath, bundle_json, show_bundle
 from mnemosyne.cli.progress import progress
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 
 
 @click.command("bundle", cls=Verb)
-@click.argument("path", type=click.Path())
+@click.argument("path", type=FilePath())
 @pass_session
 def command(session: Session, path: str) -> None:
     """Check the bundle at PATH, and show which branches and tags it holds.

@@ -51,6 +51,7 @@ def command(
         )
     output = session.output
     with copy:
+        output.did(f"the store {copy.url} was made")
         if output.as_json:
             shown = {"branches": copy.branches(), "tags": copy.tags()}
             output.json({"url": copy.url, "remotes": copy.remotes(), **shown})

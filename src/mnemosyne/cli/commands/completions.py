@@ -33,6 +33,7 @@ def command(session: Session, ctx: click.Context, shell: str) -> None:
     if output.as_json:
         output.json({"shell": shell, "script": script})
         return
-    print(script)
+    for line in script.split("\n"):
+        output.line(line)
     if output.terminal:
         output.remark(f"to use it: {_WHERE[shell]}")

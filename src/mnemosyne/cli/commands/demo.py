@@ -5,14 +5,15 @@ from pathlib import Path
 import click
 
 from mnemosyne.cli.as_json import commit_json
+from mnemosyne.cli.exchange import FilePath
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 
 
 @click.command("demo", cls=Verb)
-@click.argument("path", default="demo.mnem", type=click.Path(path_type=Path))
+@click.argument("path", default="demo.mnem", type=FilePath())
 @pass_session
-def command(session: Session, path: Path) -> None:
+def command(session: Session, path: str) -> None:
     """See a CrewAI crew's memory go wrong and be put right.
 
     It plays offline, and leaves its store at PATH (demo.mnem if not given) to explore.
@@ -21,7 +22,7 @@ def command(session: Session, path: Path) -> None:
 
     output = session.output
     try:
-        story = run(path, output.console())
+        story = run(Path(path), output.console())
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "crewai":
             raise
@@ -32,4 +33,4 @@ def command(session: Session, path: Path) -> None:
     if output.as_json:
         commits = {"learned": story.learned, "poisoned": story.poisoned, "undone": story.undone}
         shown = {name: commit_json(commit) for name, commit in commits.items()}
-        output.json({"path": str(path), **shown})
+        output.json({"path": path, **shown})

@@ -3,14 +3,14 @@
 import click
 
 from mnemosyne.cli import completion, describe
-from mnemosyne.cli.exchange import FORMATS, bundle_json, format_of, show_bundle
+from mnemosyne.cli.exchange import FORMATS, FilePath, bundle_json, format_of, show_bundle
 from mnemosyne.cli.progress import progress
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 
 
 @click.command("export", cls=Verb)
-@click.argument("path", type=click.Path())
+@click.argument("path", type=FilePath())
 @click.option(
     "--format", "wanted", type=click.Choice(FORMATS), help="jsonl if PATH ends so, else car."
 )
@@ -58,6 +58,7 @@ def _export_car(session: Session, path: str, only: tuple[str, ...]) -> None:
     tags = [name for name in only if name not in known] if only else None
     with progress("writing", lambda: repository.stats().objects) as advance:
         bundle = repository.export_car(path, branches=branches, tags=tags, progress=advance)
+    output.did(f"{path} was written")
     if output.as_json:
         output.json(bundle_json(bundle))
     else:
@@ -69,6 +70,7 @@ def _export_jsonl(session: Session, path: str, at: str, prefix: str) -> None:
     commit = repository.resolve(at)
     with progress("writing", lambda: repository.at(commit.id).count(prefix)) as advance:
         count = repository.export_jsonl(path, commit.id, prefix=prefix, progress=advance)
+    output.did(f"{path} was written")
     if output.as_json:
         output.json({"path": path, "format": "jsonl", "commit": commit.id, "records": count})
     else:

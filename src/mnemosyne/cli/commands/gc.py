@@ -54,6 +54,8 @@ def _collect(
 
 
 def _show(output: Output, report: GcReport) -> None:
+    if not report.dry_run:
+        output.did(f"{report.objects} objects were removed")
     if output.as_json:
         output.json(
             {

@@ -3,7 +3,7 @@
 import click
 
 from mnemosyne.cli import completion
-from mnemosyne.cli.exchange import FORMATS, bundle_json, format_of, show_bundle
+from mnemosyne.cli.exchange import FORMATS, FilePath, bundle_json, format_of, show_bundle
 from mnemosyne.cli.progress import progress, waiting
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
@@ -11,7 +11,7 @@ from mnemosyne.cli.writing import author_option, message_option, show_commit
 
 
 @click.command("import", cls=Verb)
-@click.argument("path", type=click.Path())
+@click.argument("path", type=FilePath())
 @click.option(
     "--format", "wanted", type=click.Choice(FORMATS), help="jsonl if PATH ends so, else car."
 )
@@ -50,6 +50,7 @@ def command(
         return
     with progress("checking") as advance:
         bundle = repository.import_car(path, prefix=under or "", progress=advance)
+    output.did(f"{path} was imported")
     if output.as_json:
         output.json(bundle_json(bundle))
     else:

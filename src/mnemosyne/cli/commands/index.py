@@ -33,6 +33,7 @@ def command(session: Session, name: str | None, deleting: bool) -> None:
     else:
         with waiting("indexing"):
             repository.index_vectors(name)
+    output.did(f"the index of {name} was {'given up' if deleting else 'made'}")
     if output.as_json:
         output.json({"branch": name, "indexed": not deleting})
     else:

@@ -38,6 +38,7 @@ def command(session: Session, path: str | None) -> None:
     else:
         raise AlreadyExistsError(f"there is a store at {without_password(url)} already")
     output = session.output
+    output.did(f"the store {made} was made")
     if output.as_json:
         output.json({"url": made})
     else:

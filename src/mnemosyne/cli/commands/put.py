@@ -8,7 +8,9 @@ from typing import Any, cast
 import click
 
 from mnemosyne.cli import completion
+from mnemosyne.cli.input import read_text
 from mnemosyne.cli.lookup import locate
+from mnemosyne.cli.output import is_terminal
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 from mnemosyne.cli.writing import author_option, commit_once, message_option, show_commit
@@ -114,9 +116,9 @@ def command(
 def _read(value: str | None) -> str:
     if value is not None and value != "-":
         return value
-    if value is None and sys.stdin.isatty():
+    if value is None and is_terminal(sys.stdin):
         raise click.UsageError("there is no VALUE; give it, or - to type it")
-    return sys.stdin.read()
+    return read_text()
 
 
 def _parsed(text: str, what: str, hint: str = "") -> Any:

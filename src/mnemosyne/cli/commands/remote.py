@@ -36,12 +36,14 @@ def command(
         _show_all(session)
     elif url is None:
         session.open(author=session.author(author)).remove_remote(name)
+        output.did(f"the remote {name} was forgotten")
         if output.as_json:
             output.json({"name": name, "url": None})
         else:
             output.line("forgot the remote ", Styled(name, "key"))
     else:
         kept = session.open(author=session.author(author)).add_remote(name, url)
+        output.did(f"the remote {name} was added")
         if output.as_json:
             output.json({"name": name, "url": kept})
         else:

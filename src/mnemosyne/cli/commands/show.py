@@ -12,6 +12,8 @@ from mnemosyne.merging import RESOLVED
 from mnemosyne.model import Commit, Record
 from mnemosyne.repository import Repository
 
+_OWN_NAMES = ("commit", "parent", "author", "time")
+
 
 @click.command("show", cls=PagedVerb)
 @click.argument("what", required=False, shell_complete=completion.keys_and_revisions)
@@ -46,19 +48,25 @@ def _show_commit(output: Output, repository: Repository, commit: Commit) -> None
             ("author", commit.author),
             ("time", describe.moment(commit.time)),
             *(
-                (name.lower(), value)
+                (_trailer(name), value)
                 for name, value in commit.trailers.items()
                 if name != RESOLVED or not resolved
             ),
         ]
     )
-    for line in commit.message.splitlines():
+    for line in commit.message.rstrip("\n").split("\n") if commit.message else ():
         output.line("    ", Styled(line, "title"))
     describe.settled(output, resolved)
     output.line()
     if len(commit.parents) > 1:
         output.line(Styled("What it changed for its first parent", "title"))
     describe.changes(output, found)
+
+
+def _trailer(name: str) -> str:
+    """What a trailer is called beside what `mnem` itself says of the commit."""
+    lowered = name.lower()
+    return f"trailer {lowered}" if lowered.strip() in _OWN_NAMES else lowered
 
 
 def _show_record(output: Output, record: Record, writer: Commit) -> None:
@@ -68,7 +76,7 @@ def _show_record(output: Output, record: Record, writer: Commit) -> None:
         output.json({**shown, "dimensions": dimensions, "commit": commit_json(writer)})
         return
     output.line(Styled(record.key, "key"))
-    for line in dumps(record.content, indent=2).splitlines():
+    for line in dumps(record.content, indent=2).split("\n"):
         output.line(line)
     output.line()
     output.fields(
@@ -82,7 +90,11 @@ def _show_record(output: Output, record: Record, writer: Commit) -> None:
                 for name, size in dimensions.items()
             ),
             *([("embedder", record.embedder)] if record.embedder else []),
-            *([("event time", describe.moment(record.event_time))] if record.event_time else []),
+            *(
+                [("event time", describe.moment(record.event_time))]
+                if record.event_time is not None
+                else []
+            ),
             *([("moved from", Styled(record.moved_from, "key"))] if record.moved_from else []),
         ]
     )

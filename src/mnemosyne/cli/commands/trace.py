@@ -10,7 +10,7 @@ from mnemosyne.cli.consent import ask, check_askable, dry_run_option, yes_option
 from mnemosyne.cli.output import Output, Part, Styled
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
-from mnemosyne.cli.writing import author_option, message_option, show_commit
+from mnemosyne.cli.writing import author_option, message_option
 from mnemosyne.errors import ConflictError
 from mnemosyne.repository import Repository
 from mnemosyne.trace import Retraction, Traced
@@ -148,6 +148,8 @@ def _show_plan(output: Output, plan: Retraction) -> None:
 
 
 def _show_done(output: Output, done: Retraction) -> None:
+    for branch, commit in done.commits.items():
+        output.did(f"commit {commit.id} was made on {branch}")
     if output.as_json:
         commits = {branch: commit_json(commit) for branch, commit in done.commits.items()}
         output.json({"commits": commits})
@@ -159,6 +161,6 @@ def _show_done(output: Output, done: Retraction) -> None:
             describe.counted(len(done.changes[branch]), "record"),
             " taken back",
         )
-        show_commit(output, commit)
+        output.line(*describe.byline(commit), "  ", Styled(describe.title(commit), "title"))
     if not done.commits:
         output.line(_NOTHING)

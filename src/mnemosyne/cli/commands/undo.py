@@ -99,17 +99,17 @@ def _explained(repository: Repository, branch: str) -> Generator[None]:
             later = repository.blame(key, branch)
             agent = later.record.provenance.agent if later.record else None
             by = describe.plain(describe.byline(later.commit)) + (f" ({agent})" if agent else "")
-            error.add_note(
-                f"  {conflict.key} ({conflict.kind})\n"
-                f"    it wrote       {describe.preview(conflict.base)}\n"
-                f"    before it      {describe.preview(conflict.theirs)}\n"
-                f"    now            {describe.preview(conflict.ours)}\n"
-                f"    written by     {by}"
-            )
+            error.add_note(f"  {conflict.key} ({conflict.kind})")
+            error.add_note(f"    it wrote       {describe.preview(conflict.base)}")
+            error.add_note(f"    before it      {describe.preview(conflict.theirs)}")
+            error.add_note(f"    now            {describe.preview(conflict.ours)}")
+            error.add_note(f"    written by     {by}")
         raise
 
 
 def _show_result(output: Output, commit: Commit | None) -> None:
+    if commit is not None:
+        output.did(f"commit {commit.id} was made")
     if output.as_json:
         output.json(None if commit is None else commit_json(commit))
     elif commit is None:

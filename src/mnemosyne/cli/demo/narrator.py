@@ -6,6 +6,8 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from mnemosyne.cli.visible import printable
+
 __all__ = ["ConsoleNarrator"]
 
 _INDENT = (0, 0, 0, 2)
@@ -28,7 +30,7 @@ class ConsoleNarrator:
             title: its title.
         """
         self._console.print()
-        self._console.print(Text(title, style="bold cyan"), soft_wrap=True)
+        self._console.print(Text(printable(title), style="bold cyan"), soft_wrap=True)
 
     def line(self, text: str) -> None:
         """Tell one thing.
@@ -36,7 +38,7 @@ class ConsoleNarrator:
         Args:
             text: what to tell.
         """
-        self._print(Text(text))
+        self._print(Text(printable(text)))
 
     def exchange(self, question: str, answer: str) -> None:
         """Show a customer's question and the answer that the crew gave.
@@ -45,8 +47,8 @@ class ConsoleNarrator:
             question: the question.
             answer: the answer.
         """
-        self._print(Text(f"> {question}", style="dim"))
-        self._print(Text(f"< {answer}", style="bold"))
+        self._print(Text(printable(f"> {question}"), style="dim"))
+        self._print(Text(printable(f"< {answer}"), style="bold"))
 
     def facts(self, facts: Mapping[str, str]) -> None:
         """Show named facts, one a line.
@@ -56,7 +58,9 @@ class ConsoleNarrator:
         """
         width = max(map(len, facts), default=0)
         for name, value in facts.items():
-            self._print(Text.assemble((name.ljust(width), "cyan"), "  ", value))
+            self._print(
+                Text.assemble((printable(name).ljust(width), "cyan"), "  ", printable(value))
+            )
 
     def commands(self, commands: Mapping[str, str]) -> None:
         """Offer commands to type, each whole on a line so that it can be copied.
@@ -65,8 +69,8 @@ class ConsoleNarrator:
             commands: what each shows, by command.
         """
         for command, purpose in commands.items():
-            self._print(Text(f"# {purpose}", style="dim"))
-            self._console.print(Text(f"  {command}", style="green"), soft_wrap=True)
+            self._print(Text(printable(f"# {purpose}"), style="dim"))
+            self._console.print(Text(printable(f"  {command}"), style="green"), soft_wrap=True)
 
     def _print(self, text: Text) -> None:
         """Print indented: wrapped on a terminal, a line as it is when piped."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Protocol
 
 from mnemosyne.adapters.crewai import MnemosyneStorageBackend
+from mnemosyne.cli import describe
 from mnemosyne.cli.demo.crew import Answer, SupportDesk
 from mnemosyne.errors import AlreadyExistsError
 from mnemosyne.model import Blame, Commit
@@ -193,6 +194,5 @@ def _show_commits(
 
 
 def _summary(commit: Commit) -> str:
-    return (
-        f"{short_id(commit.id)}  {commit.when:%Y-%m-%d %H:%M:%S}  {commit.author}: {commit.message}"
-    )
+    when = describe.moment(commit.time)
+    return f"{short_id(commit.id)}  {when}  {commit.author}: {commit.message}"
