@@ -19,6 +19,7 @@ ON_ANY_ENGINE = (
     "test_trace",
     "test_gc",
     "test_verify",
+    "test_history_index",
     "test_merge",
     "test_bisect",
     "test_concurrency",

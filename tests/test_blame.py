@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 import mnemosyne
 from mnemosyne import NotFoundError, Provenance, Repository
 from mnemosyne.graph import ancestors
-from mnemosyne.history_index import rebuild_index
+from mnemosyne.history_index import complete_index
 
 
 def told(repo: Repository, key: str, at: str = "main") -> list[tuple[str, object]]:
@@ -176,7 +176,7 @@ def test_history_and_blame_agree_with_a_walk(steps: list[tuple[str, str, str, in
         for branch in ("main", "side"):
             _check(repo, branch)
         repo.blocks.engine.clear_index()  # type: ignore[attr-defined]
-        rebuild_index(repo.blocks, repo.branches().values())
+        complete_index(repo.blocks, repo.branches().values())
         _check(repo, "main")
 
 

@@ -130,14 +130,14 @@ def test_undo_of_more_than_there_is(repo: Repository):
 
 
 def test_the_history_index_can_be_rebuilt(repo: Repository):
-    from mnemosyne.history import rebuild_index
+    from mnemosyne.history import complete_index
 
     for i in range(5):
         repo.put("a", i)
     repo.put("b", 1)
     expected = [b.commit.id for b in repo.history("a")]
     repo.blocks.engine.clear_index()  # type: ignore[attr-defined]
-    assert rebuild_index(repo.blocks, repo.branches().values()) == 7
+    assert complete_index(repo.blocks, repo.branches().values()) == 7
     assert [b.commit.id for b in repo.history("a")] == expected
     repo.blocks.engine.clear_index()  # type: ignore[attr-defined]
     assert repo.blame("b").commit.message == "put b"

@@ -25,7 +25,7 @@ from mnemosyne.errors import (
 from mnemosyne.files import existing_file, new_file
 from mnemosyne.frozen import freeze
 from mnemosyne.graph import ancestors, is_ancestor
-from mnemosyne.history_index import rebuild_index
+from mnemosyne.history_index import complete_index
 from mnemosyne.maintenance import verify_objects
 from mnemosyne.objects import Id, check_id, decode_record, fields_of, object_id, parse_id, text_id
 from mnemosyne.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref
@@ -224,7 +224,7 @@ def _store(
         places = list(received.index.places)
         for start in range(0, len(places), BATCH):
             engine.write(received.read(places[start : start + BATCH]))
-        rebuild_index(blocks, map(text_id, refs.values()))
+        complete_index(blocks, map(text_id, refs.values()))
         for move in moves:
             engine.write({}, move)
 

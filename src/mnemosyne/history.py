@@ -8,19 +8,19 @@ from mnemosyne import tree
 from mnemosyne.blocks import Blocks
 from mnemosyne.errors import NotFoundError, ValidationError
 from mnemosyne.graph import ancestors, first_parents
-from mnemosyne.history_index import changed_keys, changing, changing_below, rebuild_index
+from mnemosyne.history_index import changed_keys, changing, changing_below, complete_index
 from mnemosyne.model import Blame, Change, ChangeKind, Commit, Record
 from mnemosyne.objects import Id, parse_id
 from mnemosyne.refs import ROOT_COMMIT
 
 __all__ = [
     "Wanted",
+    "complete_index",
     "describe",
     "diff",
     "history",
     "log",
     "moved_in",
-    "rebuild_index",
     "written",
 ]
 

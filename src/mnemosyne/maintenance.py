@@ -9,6 +9,7 @@ from typing import TypeVar
 from mnemosyne.blocks import Blocks, while_it_lasts
 from mnemosyne.engine import open_engine
 from mnemosyne.engine.base import Engine, Enumerates, RefUpdate, Snapshots
+from mnemosyne.engine.vectors import indexes_vectors
 from mnemosyne.errors import (
     AlreadyExistsError,
     BusyError,
@@ -20,6 +21,7 @@ from mnemosyne.errors import (
 from mnemosyne.files import put_in_place, sync_file, temporary_beside
 from mnemosyne.frozen import freeze
 from mnemosyne.graph import ancestors
+from mnemosyne.index_check import wrong_entries
 from mnemosyne.model import Commit
 from mnemosyne.objects import (
     Id,
@@ -39,6 +41,8 @@ __all__ = ["Problem", "Stats", "VerifyReport", "backup", "stats", "verify", "ver
 
 BATCH = 256
 ATTEMPTS = 4
+INDEX = "index"
+REBUILD = "rebuild_index() or `mnem verify --repair-index` makes the index anew"
 Progress = Callable[[int], object]
 T = TypeVar("T")
 
@@ -49,7 +53,8 @@ class Problem:
 
     Attributes:
         object: id of the object concerned; empty if it is the store as a whole.
-        kind: the `kind` of the error that reading it raises.
+        kind: the `kind` of the error that reading it raises; `index` if the history index is wrong
+            about a commit, which `rebuild_index` mends, or an index of vectors is wrong.
         message: what is wrong.
     """
 
@@ -177,6 +182,9 @@ class _Check:
     def note(self, block: Id, error: MnemosyneError) -> None:
         self.problems.setdefault(block, Problem(text_id(block), error.kind, str(error)))
 
+    def report(self) -> VerifyReport:
+        return VerifyReport(tuple(self.problems.values()), len(self.commits), len(self.seen))
+
     def note_missing(self) -> None:
         for block in sorted(self.missing):
             self.note(block, NotFoundError(f"object {text_id(block)} is missing"))
@@ -188,18 +196,45 @@ def verify(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
     Checked are: there is a branch; every object is there, has the bytes that its id says, is in
     canonical form and follows the schema of its kind; tree nodes agree with their children; times
     and generations of commits never fall behind their parents', and every history begins with the
-    first commit. Others may write, delete branches and collect garbage meanwhile.
+    first commit; the index of the history, and those of vectors, say what the objects say. Others
+    may write, delete branches and collect garbage meanwhile.
 
     Args:
         blocks: the objects.
         progress: called now and then with how many objects have been checked.
     """
-    report = verify_objects(blocks, progress)
+    check = _checked(blocks, progress)
+    report = check.report()
     lacking = what_is_lacking(blocks.engine)
-    if lacking is None:
-        return report
-    problem = Problem("", CorruptObjectError.kind, lacking)
-    return replace(report, problems=(problem, *report.problems))
+    incomplete = [] if lacking is None else [Problem("", CorruptObjectError.kind, lacking)]
+    wrong = [_of_index(*each) for each in wrong_entries(blocks, check.commits.values()).items()]
+    vectors = _wrong_vectors(blocks) if report.ok else []
+    return replace(report, problems=(*incomplete, *report.problems, *wrong, *vectors))
+
+
+def _wrong_vectors(blocks: Blocks) -> list[Problem]:
+    if not indexes_vectors(blocks.engine):
+        return []
+    from mnemosyne.views.vector_check import wrong_vectors
+
+    return [
+        Problem(
+            "",
+            INDEX,
+            f"the index of the vectors of {(name := ref.removeprefix(BRANCH))!r} is wrong in "
+            f"{count:,} places: make it anew with `mnem index -d {name}` and `mnem index {name}`",
+        )
+        for ref, count in wrong_vectors(blocks).items()
+    ]
+
+
+def _of_index(block: Id, fault: str) -> Problem:
+    try:
+        commit = text_id(block) if block else ""
+    except ValueError:
+        commit = block.hex()
+    about = f" about commit {commit}" if commit else ""
+    return Problem(commit, INDEX, f"the history index is wrong{about}: it {fault}; {REBUILD}")
 
 
 def verify_objects(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
@@ -209,6 +244,10 @@ def verify_objects(blocks: Blocks, progress: Progress | None = None) -> VerifyRe
         blocks: the objects.
         progress: called now and then with how many objects have been checked.
     """
+    return _checked(blocks, progress).report()
+
+
+def _checked(blocks: Blocks, progress: Progress | None) -> _Check:
     check, engine = _Check(blocks, progress), blocks.engine
     done: set[Id] = set()
     for _ in range(ATTEMPTS):
@@ -220,7 +259,7 @@ def verify_objects(blocks: Blocks, progress: Progress | None = None) -> VerifyRe
         _check_order(check, commit)
     if isinstance(engine, Enumerates):
         _check_stored(check, engine)
-    return VerifyReport(tuple(check.problems.values()), len(check.commits), len(check.seen))
+    return check
 
 
 def _check_head(check: _Check, head: Id) -> bool:

@@ -23,6 +23,7 @@ from mnemosyne.errors import (
 from mnemosyne.exchange_methods import ExchangeMethods
 from mnemosyne.files import file_path
 from mnemosyne.graph import merge_bases
+from mnemosyne.history_index import rebuild_index
 from mnemosyne.history_methods import HistoryMethods
 from mnemosyne.index_methods import IndexMethods
 from mnemosyne.maintenance import Stats, VerifyReport
@@ -475,6 +476,24 @@ class Repository(
     def verify(self, progress: maintenance.Progress | None = None) -> VerifyReport:
         """Read and check everything; see `mnemosyne.maintenance.verify`."""
         return maintenance.verify(self.blocks, progress)
+
+    def rebuild_index(self) -> int:
+        """Make the index of the history anew from the commits, if `verify` finds it wrong.
+
+        The index only makes `blame`, `history` and `log` quick. What it says is compared with the
+        commits, so that it is slow, and not wrong, where the index is.
+
+        Returns:
+            How many commits it holds then: all that refs reach.
+
+        Raises:
+            ReadOnlyError: the repository was opened for reading.
+            NotFoundError: an object is missing; the index is as it was.
+            CorruptObjectError: an object is damaged; the index is as it was.
+            EngineError: the engine keeps no such index, or failed.
+        """
+        self._check_writable()
+        return rebuild_index(self.blocks)
 
     def stats(self) -> Stats:
         """Count what the repository holds."""

@@ -16,7 +16,7 @@ from mnemosyne.additions import additions
 from mnemosyne.blocks import Blocks
 from mnemosyne.engine.base import Engine, Exclusive, HasHistoryIndex, IndexEntry
 from mnemosyne.errors import BusyError, ReadOnlyError
-from mnemosyne.history_index import index_entry, rebuild_index
+from mnemosyne.history_index import complete_index, index_entry
 from mnemosyne.model import Commit
 from mnemosyne.objects import Id, decode_record, parse_id, text_id
 from mnemosyne.schema import check_block
@@ -225,7 +225,7 @@ class _Shipment:
             if all(engine.indexed(parse_id(parent)) for parent in past):
                 engine.add_to_index(entries)
             else:
-                rebuild_index(Blocks(engine), ids)
+                complete_index(Blocks(engine), ids)
 
     def require(self, ids: Collection[Id]) -> None:
         """Make sure that objects are in the target."""

@@ -305,6 +305,20 @@ class TestVerify:
         assert report["problems"][0]["object"] in mnem("verify", code=6).stdout
         assert mnem("show", TEAM, "--json", code=6).error["kind"] == "corrupt"
 
+    def test_a_wrong_index_is_told_and_made_anew(self, mnem, store):
+        with sqlite3.connect(store.path) as connection:
+            connection.execute("UPDATE commits SET made_by = made_by || 'x' WHERE n > 2")
+        connection.close()
+
+        assert PLAN in mnem("blame", PLAN).stdout
+        assert "--repair-index" in mnem("verify", code=6).stdout
+        report = mnem("verify", "--json", code=6).json
+        assert {problem["kind"] for problem in report["problems"]} == {"index"}
+        said = mnem("verify", "--repair-index").stdout
+        assert "made the index of 4 commits anew" in said
+        assert "all sound" in said
+        assert mnem("verify", "--repair-index", "--json").json["ok"]
+
 
 class TestWords:
     @pytest.mark.parametrize(

@@ -529,3 +529,42 @@ def test_the_verb(repo):
     assert run("index", "main", "--json")[1] == '{"branch": "main", "indexed": true}\n'
     assert run("index", "-d", "main") == (0, "the vectors of main are indexed no more\n")
     assert run("index", "-d", "main")[0] == 3
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM mnemosyne.vectors WHERE key = 'k/3' AND name = ''",
+        "UPDATE mnemosyne.vectors SET key = 'k/99' WHERE key = 'k/3' AND name = 'title'",
+        "UPDATE mnemosyne.vectors SET vector = '\\x0155' WHERE key = 'k/3' AND name = ''",
+        "UPDATE mnemosyne.vectors SET direction = '[0.6, 0.8, 0]' WHERE key = 'k/3' AND name = ''",
+        "INSERT INTO mnemosyne.vectors SELECT repository, branch, 'more', name, vector, dimension, "
+        "direction FROM mnemosyne.vectors WHERE key = 'k/3' AND name = ''",
+        "INSERT INTO mnemosyne.vectors SELECT repository, branch, 'more', name, vector, 2, "
+        "'[0, 1]' FROM mnemosyne.vectors WHERE key = 'k/3' AND name = ''",
+    ],
+)
+def test_verify_compares_the_index_with_the_records(server, repo, damage):
+    numbers = Numbers(np.random.default_rng(7))
+    with repo.transaction() as tx:
+        for number in range(20):
+            fresh = np.random.default_rng(number).standard_normal(3)
+            tx.put(f"k/{number}", number, vectors={"": fresh, "title": numbers.vector()})
+    repo.index_vectors()
+    assert repo.verify().ok
+    server.execute("mnemosyne", damage)
+    [problem] = repo.verify().problems
+    assert (problem.object, problem.kind) == ("", "index")
+    assert "`mnem index -d main`" in problem.message
+    repo.drop_vector_index()
+    repo.index_vectors()
+    assert repo.verify().ok
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_verify_finds_nothing_wrong_with_any_index(repo, seed):
+    story = Story(repo, np.random.default_rng(seed))
+    repo.index_vectors()
+    for _ in range(8):
+        story.step()
+        assert repo.verify().ok

@@ -22,6 +22,7 @@ __all__ = [
     "HasReflog",
     "HasSettings",
     "IndexEntry",
+    "ListsHistoryIndex",
     "ReadsAhead",
     "ReadsInBulk",
     "ReadsRecords",
@@ -207,6 +208,21 @@ class HasHistoryIndex(Protocol):
 
     def clear_index(self) -> None:
         """Forget the index; `add_to_index` builds it again."""
+        ...
+
+
+@runtime_checkable
+class ListsHistoryIndex(Protocol):
+    """An engine whose history index can be compared with the objects that it is derived from."""
+
+    def index_entries(self) -> Iterator[IndexEntry]:
+        """Every entry of the history index as of one moment, in no particular order.
+
+        Keys that belong to no commit, which only damage leaves, are an entry with an empty commit.
+
+        Raises:
+            EngineError: the store cannot be read.
+        """
         ...
 
 

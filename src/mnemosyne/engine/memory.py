@@ -163,6 +163,10 @@ class MemoryEngine:
             for entry in added:
                 state.add(entry)
 
+    def index_entries(self) -> Iterator[IndexEntry]:
+        """See `ListsHistoryIndex.index_entries`."""
+        return iter(self._entries())
+
     def clear_index(self) -> None:
         """See `HasHistoryIndex.clear_index`."""
         with self._writing() as state:

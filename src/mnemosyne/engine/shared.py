@@ -1,13 +1,16 @@
 """What every engine says in the same words."""
 
 import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Any
 
-from mnemosyne.engine.base import RefUpdate
+from mnemosyne.engine.base import IndexEntry, RefUpdate
 from mnemosyne.errors import RefConflictError
 from mnemosyne.model import ReflogEntry
 from mnemosyne.objects import Id, text_id
 
-__all__ = ["ref_conflict", "reflog_entry", "without_password"]
+__all__ = ["index_entries", "ref_conflict", "reflog_entry", "without_password"]
 
 _BEFORE_HOST = re.compile(r"(?<=://)([^/@:?#]*):[^/?#]*@")
 _IN_QUERY = re.compile(r"(?<=[?&])[a-z]*password=[^&]*&?")
@@ -26,6 +29,19 @@ def reflog_entry(update: RefUpdate) -> ReflogEntry:
     return ReflogEntry(
         update.name, _text(update.old), _text(update.new), update.who, update.when, update.why
     )
+
+
+def index_entries(lines: Iterable[Sequence[Any]]) -> Iterator[IndexEntry]:
+    """The entries of a history index that is kept in lines.
+
+    Args:
+        lines: commit, transaction and key of each, those of one commit side by side. The key is
+            None if the commit changed none, the commit if the key belongs to none.
+    """
+    for commit, of_commit in groupby(lines, lambda line: line[0]):
+        group = list(of_commit)
+        keys = frozenset(key for _, _, key in group if key is not None)
+        yield IndexEntry(commit or b"", group[0][1] or "", keys)
 
 
 def without_password(url: str) -> str:

@@ -14,7 +14,7 @@ import apsw
 
 from mnemosyne.engine.base import IndexEntry, RefUpdate
 from mnemosyne.engine.filesystems import refuse_other_names, warn_of_network
-from mnemosyne.engine.shared import ref_conflict, reflog_entry
+from mnemosyne.engine.shared import index_entries, ref_conflict, reflog_entry
 from mnemosyne.engine.sqlite_file import StoreFile
 from mnemosyne.engine.sqlite_pool import Pool
 from mnemosyne.engine.sqlite_reading import Outdated, ask
@@ -23,6 +23,7 @@ from mnemosyne.engine.sqlite_schema import (
     begin_log,
     copy_into,
     delete_objects,
+    get_index,
     get_objects,
     get_ref,
     get_refs,
@@ -188,6 +189,10 @@ class SQLiteEngine:
         with self._transaction() as connection:
             for entry in added:
                 add_index(connection, entry)
+
+    def index_entries(self) -> Iterator[IndexEntry]:
+        """See `ListsHistoryIndex.index_entries`."""
+        return index_entries(self._ask(get_index))
 
     def clear_index(self) -> None:
         """See `HasHistoryIndex.clear_index`."""

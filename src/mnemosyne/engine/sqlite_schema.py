@@ -21,6 +21,7 @@ __all__ = [
     "begin_log",
     "copy_into",
     "delete_objects",
+    "get_index",
     "get_objects",
     "get_ref",
     "get_refs",
@@ -176,6 +177,15 @@ def add_index(connection: apsw.Connection, entry: IndexEntry) -> None:
     for (n,) in rows(connection, sql, entry.commit, entry.transaction):
         touched = ((key, n) for key in set(entry.keys))
         connection.executemany("INSERT INTO touched (key, n) VALUES (?, ?)", touched)
+
+
+def get_index(connection: apsw.Connection) -> list[tuple[Id | None, str, str | None]]:
+    """Commit, transaction and key of each line of the history index, commit by commit."""
+    sql = (
+        "SELECT id, made_by, key FROM commits LEFT JOIN touched USING (n) UNION ALL "
+        "SELECT NULL, '', key FROM touched WHERE n NOT IN (SELECT n FROM commits) ORDER BY 1"
+    )
+    return [(commit, made_by, key) for commit, made_by, key in rows(connection, sql)]
 
 
 def get_settings(connection: apsw.Connection, prefix: str) -> dict[str, str]:

@@ -17,6 +17,7 @@ from mnemosyne.engine.base import (
     HasReflog,
     HasSettings,
     IndexEntry,
+    ListsHistoryIndex,
     ReadsAhead,
     ReadsInBulk,
     ReadsRecords,
@@ -196,6 +197,30 @@ class _HistoryIndex(EngineHooks):
         index.add_to_index(iter(entries))
         assert (index.commits_of_key("k1"), index.commits_of_transaction("t1")) == before
         index.add_to_index([])
+
+    def test_the_index_is_listed(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        listing = require(engine, ListsHistoryIndex)
+        assert list(listing.index_entries()) == []
+        entries = {
+            blob(1)[0]: ("t1", {"a", "b%", "é/記"}),
+            blob(2)[0]: ("t2", set[str]()),
+            blob(3)[0]: ("t1", {"a"}),
+        }
+
+        def listed() -> dict[Id, tuple[str, set[str]]]:
+            return {e.commit: (e.transaction, set(e.keys)) for e in listing.index_entries()}
+
+        index.add_to_index(IndexEntry(commit, *entry) for commit, entry in entries.items())
+        assert listed() == entries
+        engine.write({}, RefUpdate("r", None, blob(4)[0], index=IndexEntry(blob(4)[0], "t4", "k")))
+        assert listed() == {**entries, blob(4)[0]: ("t4", {"k"})}
+        if isinstance(engine, Deletes):
+            engine.delete([blob(3)[0]])
+            del entries[blob(3)[0]]
+            assert listed() == {**entries, blob(4)[0]: ("t4", {"k"})}
+        index.clear_index()
+        assert listed() == {}
 
     def test_a_write_is_indexed_with_its_ref_or_not_at_all(self, engine: Engine) -> None:
         index = require(engine, HasHistoryIndex)

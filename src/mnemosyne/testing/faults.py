@@ -15,6 +15,7 @@ from mnemosyne.engine.base import (
     HasReflog,
     HasSettings,
     IndexEntry,
+    ListsHistoryIndex,
     ReadsAhead,
     ReadsInBulk,
     ReadsRecords,
@@ -136,6 +137,12 @@ class _HistoryIndex(_Wrapper):
         self._call("clear_index", self._index.clear_index)
 
 
+class _ListsHistoryIndex(_Wrapper):
+    def index_entries(self) -> Iterator[IndexEntry]:
+        assert isinstance(self.engine, ListsHistoryIndex)
+        return self._call("index_entries", self.engine.index_entries)
+
+
 class _Vectors(_Wrapper):
     @property
     def _vectors(self) -> IndexesVectors:
@@ -222,6 +229,7 @@ _MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
     (HasReflog, _Reflog),
     (HasSettings, _Settings),
     (HasHistoryIndex, _HistoryIndex),
+    (ListsHistoryIndex, _ListsHistoryIndex),
     (IndexesVectors, _Vectors),
     (ReadsAhead, _ReadsAhead),
     (ReadsInBulk, _ReadsInBulk),

@@ -5,20 +5,31 @@ import click
 from mnemosyne.cli import describe
 from mnemosyne.cli.failures import DAMAGED
 from mnemosyne.cli.output import Styled
-from mnemosyne.cli.progress import progress
+from mnemosyne.cli.progress import progress, waiting
 from mnemosyne.cli.session import Session
 from mnemosyne.cli.verb import Verb, pass_session
 
 
 @click.command("verify", cls=Verb)
+@click.option(
+    "--repair-index",
+    is_flag=True,
+    help="First make the index of the history anew from the commits.",
+)
 @click.pass_context
 @pass_session
-def command(session: Session, ctx: click.Context) -> None:
+def command(session: Session, ctx: click.Context, repair_index: bool) -> None:
     """Read and check everything in the store.
 
-    The exit code is 6 if it is damaged.
+    The exit code is 6 if it is damaged or incomplete, or the index of its history is wrong.
     """
-    repository, output = session.open(), session.output
+    repository = session.open(author=session.author(None) if repair_index else None)
+    output = session.output
+    if repair_index:
+        with waiting("indexing"):
+            indexed = repository.rebuild_index()
+        if not output.as_json:
+            output.line("made the index of ", describe.counted(indexed, "commit"), " anew")
     with progress("checking", lambda: repository.stats().objects) as advance:
         report = repository.verify(advance)
     if output.as_json:

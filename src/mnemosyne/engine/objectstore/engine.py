@@ -256,6 +256,10 @@ class ObjectStoreEngine:
         rows = [index_row(entry) for entry in entries]
         self._change(lambda manifest: replace(manifest, history=manifest.history.with_rows(rows)))
 
+    def index_entries(self) -> Iterator[IndexEntry]:
+        """See `ListsHistoryIndex.index_entries`."""
+        return iter(self._ask_history(lambda history: history.entries()))
+
     def clear_index(self) -> None:
         """See `HasHistoryIndex.clear_index`."""
         self._change(lambda manifest: replace(manifest, history=Log(new_token())))

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from mnemosyne.engine.base import IndexEntry
 from mnemosyne.engine.objectstore.logs import Row
 from mnemosyne.objects import Id
 
@@ -48,6 +49,18 @@ class History:
         )
         found = {number for numbers in below for number in numbers}
         return [self._commits[number] for number in sorted(found, reverse=True)]
+
+    def entries(self) -> list[IndexEntry]:
+        """Every entry."""
+        made_by = {n: name for name, numbers in self._by_transaction.items() for n in numbers}
+        keys: dict[int, list[str]] = {}
+        for key, numbers in self._by_key.items():
+            for number in numbers:
+                keys.setdefault(number, []).append(key)
+        return [
+            IndexEntry(commit, made_by[number], keys.get(number, ()))
+            for number, commit in enumerate(self._commits)
+        ]
 
     def before(self, commit: Id, limit: int) -> list[Id]:
         """A commit and those with entries just before it, newest first; none if it has no entry."""

@@ -19,7 +19,7 @@ from mnemosyne.engine.postgres.connections import Connections
 from mnemosyne.engine.postgres.errors import engine_error
 from mnemosyne.engine.postgres.schema import require_repository
 from mnemosyne.engine.postgres.url import PostgresUrl
-from mnemosyne.engine.shared import ref_conflict, reflog_entry
+from mnemosyne.engine.shared import index_entries, ref_conflict, reflog_entry
 from mnemosyne.engine.vectors import VectorIndex, VectorMatch, VectorMove, VectorQuery
 from mnemosyne.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne.forks import renew_after_fork
@@ -216,6 +216,10 @@ class PostgresEngine:
         with self.exclusive(alone=False):
             for start in range(0, len(added), PAGE_ROWS):
                 self._change(*map(self._indexing, added[start : start + PAGE_ROWS]))
+
+    def index_entries(self) -> Iterator[IndexEntry]:
+        """See `ListsHistoryIndex.index_entries`."""
+        return index_entries(self._rows(sql.GET_INDEX))
 
     def clear_index(self) -> None:
         """See `HasHistoryIndex.clear_index`."""

@@ -14,6 +14,7 @@ __all__ = [
     "COMMITS_OF_KEY",
     "COMMITS_OF_TRANSACTION",
     "COMPACT",
+    "GET_INDEX",
     "GET_OBJECT",
     "GET_OBJECTS",
     "GET_RECORD",
@@ -130,6 +131,12 @@ SELECT sum(bytes)::bigint FROM (
 ) AS sizes (bytes)
 """
 
+GET_INDEX: LiteralString = """
+SELECT id, made_by, key
+FROM (SELECT n, id, made_by FROM mnemosyne.commits WHERE repository = %(repository)s) AS commits
+FULL JOIN (SELECT n, key FROM mnemosyne.touched WHERE repository = %(repository)s) AS touched
+USING (n) ORDER BY id
+"""
 _CLEAR_INDEX: tuple[LiteralString, ...] = (
     "DELETE FROM mnemosyne.commits WHERE repository = %(repository)s",
     "DELETE FROM mnemosyne.touched WHERE repository = %(repository)s",
