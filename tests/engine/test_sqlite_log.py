@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from random import Random
 
 import apsw
 import pytest
@@ -15,6 +16,7 @@ from children import Child
 from mnemosyne.engine import open_engine
 from mnemosyne.engine.base import RefUpdate
 from mnemosyne.engine.sqlite_log import is_log_of
+from mnemosyne.engine.sqlite_schema import begin_log
 from mnemosyne.errors import BusyError, EngineError
 from mnemosyne.objects import object_id, parse_id
 
@@ -187,6 +189,36 @@ def test_a_log_survives_what_moves_it_restarts_it_and_writes_the_file_anew(engin
     assert not is_log_of(str(path), header[:100])
 
 
+@pytest.mark.parametrize("moved_by", ["wal_checkpoint", "wal_checkpoint(TRUNCATE)"])
+@pytest.mark.parametrize("act", ["write", "compact", "set"])
+def test_a_copy_from_before_a_session_is_told_from_what_the_session_moved(
+    engine, path, act, moved_by
+):
+    """One connection writes, has its log moved to the file, and begins the log anew."""
+    for number in range(50):
+        engine.write(dict([block_of(f"{number}" * 50)]))
+    engine.close()
+    copy = path.read_bytes()
+    write_next(engine, "x")
+    look = apsw.Connection(str(path))
+    look.execute(f"PRAGMA {moved_by}").fetchall()
+    if act == "write":
+        write_next(engine, "y")
+    elif act == "set":
+        engine.set_setting("remote/a", "y")
+    else:
+        with engine._pool.lend() as connection:
+            begin_log(connection)
+            connection.execute("VACUUM")
+    log = log_of(path).read_bytes()
+    look.close()
+    engine.close()
+    path.write_bytes(copy)
+    log_of(path).write_bytes(log)
+    with pytest.raises(EngineError, match="is not the log"):
+        open_engine(path)
+
+
 @pytest.mark.parametrize("cut", [0, 1, 31, 32, 55, 56, 1000, 2103])
 def test_a_log_without_a_whole_frame_is_no_obstacle(engine, path, cut):
     write_next(engine, "x")
@@ -345,12 +377,14 @@ def test_commits_in_a_log_that_was_deleted_are_kept_and_told_of(engine, path, su
     with engine._pool.lend() as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     lost = write_next(engine, "lost")
+    path.chmod(0o600)
     for suffix in suffixes:
         Path(f"{path}{suffix}").unlink()
     with pytest.raises(EngineError, match=r"removed .*store\.mnem-wal.*pull") as raised:
         engine.ref("main") if act == "read" else engine.write(dict([block_of("z")]))
     assert engine.ref("main") == moved
     [kept] = path.parent.glob("*.kept")
+    assert kept.stat().st_mode == path.stat().st_mode
     assert str(kept) in str(raised.value)
     copy = open_engine(kept, read_only=True)
     assert copy.ref("main") == lost
@@ -430,3 +464,63 @@ def test_threads_lose_nothing_that_was_acknowledged(engine, path):
     connection = apsw.Connection(str(path))
     assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
     connection.close()
+
+
+class Life:
+    """What can happen to a store, by chance."""
+
+    def __init__(self, path, random):
+        self.path, self.random, self.engines = path, random, []
+
+    def open(self):
+        self.engines.append(open_engine(self.path))
+        self.engines[-1].ref("main")
+
+    def close(self):
+        if self.engines:
+            self.engines.pop(self.random.randrange(len(self.engines))).close()
+
+    def write(self):
+        if self.engines:
+            write_next(self.random.choice(self.engines), self.random.randbytes(2000).hex())
+
+    def set(self):
+        if self.engines:
+            self.random.choice(self.engines).set_setting("remote/a", str(self.random.random()))
+
+    def compact(self):
+        if self.engines:
+            self.random.choice(self.engines).compact()
+
+    def move(self):
+        mode = self.random.choice(["PASSIVE", "FULL", "RESTART", "TRUNCATE"])
+        connection = apsw.Connection(str(self.path))
+        connection.execute(f"PRAGMA wal_checkpoint({mode})").fetchall()
+        connection.close()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_a_crash_leaves_is_accepted_and_no_copy_is_spoilt(path, tmp_path, seed):
+    open_engine(path, create=True).close()
+    life = Life(path, Random(seed))
+    acts = [life.open, life.close, life.set, life.compact, *[life.move] * 2, *[life.write] * 4]
+    copies = []
+    for _ in range(150):
+        life.random.choice(acts)()
+        file = path.read_bytes()
+        log = log_of(path).read_bytes() if log_of(path).exists() else b""
+        assert is_log_of(str(path), file[:100])
+        if not log:
+            copies = [*copies[-5:], file]
+        elif copies:
+            copy = tmp_path / "copy"
+            copy.write_bytes(life.random.choice(copies))
+            log_of(copy).write_bytes(log)
+            if is_log_of(str(copy), copy.read_bytes()[:100]):
+                connection = apsw.Connection(str(copy))
+                assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+                connection.close()
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{copy}{suffix}").unlink(missing_ok=True)
+    for engine in life.engines:
+        engine.close()

@@ -227,6 +227,7 @@ class SQLiteEngine:
             raise EngineError(f"{self._path} cannot be compacted inside a transaction")
         try:
             with self._pool.write_lock(), self._pool.lend() as connection:
+                begin_log(connection)
                 connection.execute("VACUUM")
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         except apsw.Error as error:

@@ -28,7 +28,7 @@ from mnemosyne.engine.sqlite_log import (
 )
 from mnemosyne.engine.sqlite_messages import explain
 from mnemosyne.engine.sqlite_reading import Still, has_frames, open_file, open_for_reading
-from mnemosyne.engine.sqlite_schema import FORMAT, SCHEMA, rows
+from mnemosyne.engine.sqlite_schema import FORMAT, SCHEMA, copy_into, make_distinct, rows
 from mnemosyne.errors import (
     BusyError,
     CorruptObjectError,
@@ -203,8 +203,12 @@ class StoreFile:
             f"that are not in {self.path} now"
         )
         try:
-            connection.execute("VACUUM INTO ?", (copy,))
-        except apsw.Error as error:
+            mode = stat.S_IMODE(Path(self.real).stat().st_mode)
+            os.close(os.open(copy, os.O_CREAT | os.O_EXCL, mode))
+            copy_into(connection, copy)
+            make_distinct(copy)
+        except (apsw.Error, OSError) as error:
+            Path(copy).unlink(missing_ok=True)
             raise EngineError(f"{said}; they could not be kept: {error}") from error
         raise EngineError(
             f"{said}; {copy} has them: check it with `mnem -s {copy} verify`, then bring them back "

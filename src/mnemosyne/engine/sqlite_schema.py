@@ -94,7 +94,7 @@ def begin_log(connection: apsw.Connection) -> None:
     A connection counts on from page 1 as it has read it, and not as it has written it.
     """
     logged, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-    if logged and logged == moved:
+    if logged == moved:
         connection.execute("PRAGMA shrink_memory")
 
 
