@@ -57,7 +57,7 @@ audit: $(UV)
 	$(CORE) python -m benchmarks.audit page docs/audit.md
 
 conformance: $(UV)
-	$(CREWAI) python -m mnemosyne.testing.crewai docs/crewai-conformance.md
+	$(CREWAI) python -m mnemosyne_vcs.testing.crewai docs/crewai-conformance.md
 
 $(UV):
 	python3 -m venv .tools

@@ -17,7 +17,7 @@ BACKENDS = (OURS, LANCEDB, QDRANT)
 TITLES = {OURS: "Mnemosyne", LANCEDB: "LanceDB", QDRANT: "Qdrant Edge"}
 
 _CLASSES = {
-    OURS: ("mnemosyne.adapters.crewai", "MnemosyneStorageBackend"),
+    OURS: ("mnemosyne_vcs.adapters.crewai", "MnemosyneStorageBackend"),
     LANCEDB: ("crewai.memory.storage.lancedb_storage", "LanceDBStorage"),
     QDRANT: ("crewai.memory.storage.qdrant_edge_storage", "QdrantEdgeStorage"),
 }

@@ -30,7 +30,7 @@ def log_command(store: Path, commits: int, repeats: int) -> dict[str, list[float
     """Wall time of whole ``mnem log`` processes on a store of ``commits`` single saves, and
     whether such a process imports NumPy."""
     isolation.call(_save_one_by_one, store, commits)
-    command = ["-m", "mnemosyne", "-s", str(store_path(OURS, store)), "log"]
+    command = ["-m", "mnemosyne_vcs", "-s", str(store_path(OURS, store)), "log"]
     seconds = [timed(_run, command) for _ in range(repeats + 1)]
     traced = _run(["-X", "importtime", *command])
     imported = {line.rpartition("|")[2].strip() for line in traced.splitlines()}

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mnemosyne import Repository, Snapshot
+    from mnemosyne_vcs import Repository, Snapshot
 
 HOT, OLD = "belief", "notes/00000"
 BELIEFS = 10
@@ -39,9 +39,9 @@ def by_records(directory: Path, records: int, commits: int, repeats: int) -> dic
 
 
 def _grow(store: Path, commits: int, records: int) -> None:
-    import mnemosyne
+    import mnemosyne_vcs
 
-    with mnemosyne.open(store, create=True, durability="relaxed") as repository:
+    with mnemosyne_vcs.open(store, create=True, durability="relaxed") as repository:
         with repository.transaction(message="load") as transaction:
             for number in range(records - 1):
                 transaction.put(f"notes/{number:05d}", {"note": number})
@@ -70,9 +70,9 @@ def _questions(store: Path, commits: int, repeats: int, by: str) -> dict[str, li
 
 
 def _asked(store: Path, ask: Callable[[Repository], object]) -> float:
-    import mnemosyne
+    import mnemosyne_vcs
 
-    with mnemosyne.open(store) as repository:
+    with mnemosyne_vcs.open(store) as repository:
         repository.resolve()
         return timed(ask, repository)
 
@@ -87,11 +87,11 @@ def _since(number: int) -> Callable[[Snapshot], bool]:
 
 def _merges(store: Path, records: int, repeats: int) -> list[float]:
     """Seconds of durable merges of a branch and ``main``, each with ``SIDE`` records changed."""
-    import mnemosyne
+    import mnemosyne_vcs
 
     fresh = count()
     seconds: list[float] = []
-    with mnemosyne.open(store) as repository:
+    with mnemosyne_vcs.open(store) as repository:
         for number in range(repeats + 1):
             branch = f"side-{number}"
             repository.create_branch(branch)

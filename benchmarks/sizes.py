@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-import mnemosyne
+import mnemosyne_vcs
 
 RECORDS = 10_000
 COMMITS = 1_000
@@ -40,22 +40,22 @@ def measured(url: str) -> list[float]:
     """Bytes of a record without and with a vector, and of a commit that replaces a record."""
     vectors = np.random.default_rng(1).normal(size=(RECORDS, DIMENSIONS)).astype(np.float32)
     size = sizes_of(url)
-    steps: list[tuple[int, Callable[[mnemosyne.Repository], None]]] = [
+    steps: list[tuple[int, Callable[[mnemosyne_vcs.Repository], None]]] = [
         (RECORDS, lambda repository: load(repository, "said", None)),
         (RECORDS, lambda repository: load(repository, "seen", vectors)),
         (COMMITS, replace),
     ]
     results: list[float] = []
-    mnemosyne.open(url, create=True).close()
+    mnemosyne_vcs.open(url, create=True).close()
     for number, step in steps:
         before = size()
-        with mnemosyne.open(url) as repository:
+        with mnemosyne_vcs.open(url) as repository:
             step(repository)
         results.append((size() - before) / number)
     return results
 
 
-def load(repository: mnemosyne.Repository, prefix: str, vectors: np.ndarray | None) -> None:
+def load(repository: mnemosyne_vcs.Repository, prefix: str, vectors: np.ndarray | None) -> None:
     for start in range(0, RECORDS, BATCH):
         with repository.transaction() as tx:
             for n in range(start, start + BATCH):
@@ -66,7 +66,7 @@ def load(repository: mnemosyne.Repository, prefix: str, vectors: np.ndarray | No
                 )
 
 
-def replace(repository: mnemosyne.Repository) -> None:
+def replace(repository: mnemosyne_vcs.Repository) -> None:
     for n in range(COMMITS):
         repository.put(f"said/{n % 10}/{n:08d}", {"content": f"changed {n}"}, message="change")
 
@@ -86,7 +86,7 @@ def sizes_of(url: str) -> Callable[[], int]:
     if "://" in url:
 
         def objects() -> int:
-            with mnemosyne.open(url, read_only=True) as repository:
+            with mnemosyne_vcs.open(url, read_only=True) as repository:
                 return repository.stats().bytes or 0
 
         return objects

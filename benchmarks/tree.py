@@ -17,8 +17,8 @@ def commit_blocks(size: int, commits: int) -> dict[str, list[float]]:
 
     Keys are those of the CrewAI backend: the scope, then the record's id.
     """
-    from mnemosyne.objects import object_id
-    from mnemosyne.tree import build, edit
+    from mnemosyne_vcs.format.objects import object_id
+    from mnemosyne_vcs.tree import build, edit
 
     keys = [_key(row) for row in range(size + commits)]
     tree = build({key: object_id(key.encode()) for key in keys[:size]})

@@ -15,9 +15,9 @@ from crewai import Agent, Crew, Task
 from crewai.llms.base_llm import BaseLLM
 from crewai.memory import Memory
 
-import mnemosyne
-from mnemosyne.adapters.crewai import register
-from mnemosyne.revision import short_id
+import mnemosyne_vcs
+from mnemosyne_vcs.adapters.crewai import register
+from mnemosyne_vcs.revision import short_id
 
 
 class Model(BaseLLM):
@@ -43,6 +43,6 @@ task = Task(description="Read ticket 7731", expected_output="the plan", agent=an
 memory = Memory(llm=model, embedder=embed)  # or just memory=True below
 Crew(agents=[analyst], tasks=[task], memory=memory).kickoff()
 
-with mnemosyne.open(url, read_only=True) as repository:
+with mnemosyne_vcs.open(url, read_only=True) as repository:
     for commit in repository.log():
         print(short_id(commit.id), commit.author, commit.message, dict(commit.trailers))

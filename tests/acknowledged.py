@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-import mnemosyne
+import mnemosyne_vcs
 
 
 def commits_told(lines: Iterable[str]) -> dict[str, str]:
@@ -17,7 +17,7 @@ def assert_kept(url: str, acknowledged: Mapping[str, str]) -> None:
         url: where `total` counts the other records, and `NAME/…` was put by the author `NAME`.
         acknowledged: commits by the keys that they put.
     """
-    with mnemosyne.open(url) as repo:
+    with mnemosyne_vcs.open(url) as repo:
         now = repo.at()
         assert acknowledged.keys() <= set(now)
         assert now["total"].content == len(now) - 1

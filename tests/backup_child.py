@@ -6,11 +6,11 @@ EVENT is what Python's audit calls the step before which it waits to be told to 
 import sys
 from pathlib import Path
 
-import mnemosyne
+import mnemosyne_vcs
 
 
 def main(url: str, path: str, event: str) -> None:
-    repo = mnemosyne.open(url)
+    repo = mnemosyne_vcs.open(url)
     waiting = True
 
     def stop(name: str, arguments: tuple[object, ...]) -> None:
@@ -23,7 +23,7 @@ def main(url: str, path: str, event: str) -> None:
     sys.addaudithook(stop)
     try:
         repo.backup(path)
-    except mnemosyne.MnemosyneError as error:
+    except mnemosyne_vcs.MnemosyneError as error:
         print(type(error).__name__, flush=True)
 
 

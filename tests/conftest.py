@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-import mnemosyne
+import mnemosyne_vcs
 from children import STORE_CHILD, Child
-from mnemosyne import Repository
+from mnemosyne_vcs import Repository
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=_SLOW)
@@ -67,7 +67,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
 
 @pytest.fixture
 def repo(url: str) -> Iterator[Repository]:
-    with mnemosyne.open(url, create=True, author="tester") as repository:
+    with mnemosyne_vcs.open(url, create=True, author="tester") as repository:
         yield repository
 
 
@@ -88,13 +88,13 @@ def shared_url(new_url: Callable[[], str]) -> str:
 def opened() -> Iterator[Callable[..., Repository]]:
     """Opens repositories, and closes them after the test."""
     with ExitStack() as repositories:
-        yield lambda url, **options: repositories.enter_context(mnemosyne.open(url, **options))
+        yield lambda url, **options: repositories.enter_context(mnemosyne_vcs.open(url, **options))
 
 
 @pytest.fixture
 def counted_url(shared_url: str) -> str:
     """The URL of a store in which `total` counts the other records, of which there are none."""
-    with mnemosyne.open(shared_url, create=True) as repository:
+    with mnemosyne_vcs.open(shared_url, create=True) as repository:
         repository.put("total", 0)
     return shared_url
 
@@ -111,11 +111,11 @@ def start() -> Iterator[Callable[..., Child]]:
 @pytest.fixture
 def timed(tmp_path: Path, clock: Clock) -> Iterator[Repository]:
     """A repository whose time is the fixture `clock`."""
-    with mnemosyne.open(tmp_path / "timed.mnem", create=True) as opened:
+    with mnemosyne_vcs.open(tmp_path / "timed.mnem", create=True) as opened:
         yield Repository(opened.blocks.engine, author="tester", clock=clock)
 
 
 @pytest.fixture
-def values() -> Callable[[mnemosyne.Snapshot], dict[str, object]]:
+def values() -> Callable[[mnemosyne_vcs.Snapshot], dict[str, object]]:
     """The contents of a snapshot as a plain dictionary."""
     return lambda snapshot: {record.key: record.content for record in snapshot.scan()}

@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sized
 from threading import Event, Thread
 
-import mnemosyne
+import mnemosyne_vcs
 from acknowledged import assert_kept
-from mnemosyne import EngineError
+from mnemosyne_vcs import EngineError
 
 PATIENCE = 60.0
 
@@ -26,12 +26,12 @@ def assert_keeps(url: str, *disturbances: Callable[[], None], writers: int = 3) 
     stop = Event()
 
     def write(name: str) -> None:
-        with mnemosyne.open(url, author=name) as repo:
+        with mnemosyne_vcs.open(url, author=name) as repo:
             number = 0
             while not stop.is_set():
                 key = f"{name}/{number}"
 
-                def add(tx: mnemosyne.Transaction, key: str = key) -> None:
+                def add(tx: mnemosyne_vcs.Transaction, key: str = key) -> None:
                     tx.put(key, name)
                     tx.put("total", tx["total"].content + 1)
 

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from threading import Event
 from time import perf_counter
 
-import mnemosyne
-from mnemosyne import EngineError, Repository, Snapshot, Transaction
+import mnemosyne_vcs
+from mnemosyne_vcs import EngineError, Repository, Snapshot, Transaction
 
 SLOTS = 50
 PAUSE_SECONDS = 0.05
@@ -22,7 +22,7 @@ def say(*words: object) -> None:
 
 def begin(url: str, writers: list[str]) -> None:
     """Make the repository, with a count of nothing for each writer."""
-    with mnemosyne.open(url, create=True) as repo, repo.transaction() as tx:
+    with mnemosyne_vcs.open(url, create=True) as repo, repo.transaction() as tx:
         tx.put("total", 0)
         for name in writers:
             tx.put(f"count/{name}", 0)
@@ -77,7 +77,7 @@ def go_on(act: Callable[[Repository, str], None], url: str, name: str) -> None:
     repo: Repository | None = None
     while True:
         try:
-            repo = repo or mnemosyne.open(url, author=name)
+            repo = repo or mnemosyne_vcs.open(url, author=name)
             act(repo, name)
         except EngineError as error:
             say("error", type(error).__name__)

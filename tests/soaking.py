@@ -11,7 +11,7 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
 
-import mnemosyne
+import mnemosyne_vcs
 from children import Child
 from soak_child import begin, check
 
@@ -138,7 +138,7 @@ class Soak:
             self.report.errors[what[0]] += 1
 
     def _look(self) -> None:
-        with mnemosyne.open(self._url) as repo:
+        with mnemosyne_vcs.open(self._url) as repo:
             landed = [commit.id for commit in repo.log()][:-1]
             self.report.commits = len(landed)
             self.report.lost = len(self.report.acknowledged - set(landed))

@@ -3,8 +3,8 @@
 import sys
 from datetime import timedelta
 
-import mnemosyne
-from mnemosyne import Provenance
+import mnemosyne_vcs
+from mnemosyne_vcs import Provenance
 
 
 def say(*words: object) -> None:
@@ -13,12 +13,12 @@ def say(*words: object) -> None:
 
 def save(path: str, name: str, count: int) -> None:
     """Put records of its own and count up a shared one, telling the commit of each."""
-    repo = mnemosyne.open(path, author=name)
+    repo = mnemosyne_vcs.open(path, author=name)
     say("ready")
     sys.stdin.readline()
     for i in range(count):
 
-        def write(tx: mnemosyne.Transaction, i: int = i) -> None:
+        def write(tx: mnemosyne_vcs.Transaction, i: int = i) -> None:
             tx.put(f"{name}/{i}", i, embedding=[1.0, i], provenance=Provenance(agent=name))
             tx.put("total", tx["total"].content + 1)
 
@@ -27,7 +27,7 @@ def save(path: str, name: str, count: int) -> None:
 
 def read(path: str, name: str, count: int) -> None:
     """Read and search until told to stop; every answer is consistent in itself."""
-    repo = mnemosyne.open(path, author=name)
+    repo = mnemosyne_vcs.open(path, author=name)
     say("ready")
     sys.stdin.readline()
     seen = 0
@@ -43,7 +43,7 @@ def read(path: str, name: str, count: int) -> None:
 
 def collect(path: str, name: str, count: int) -> None:
     """Collect garbage again and again, telling how many objects went."""
-    repo = mnemosyne.open(path, author=name)
+    repo = mnemosyne_vcs.open(path, author=name)
     say("ready")
     sys.stdin.readline()
     for _ in range(count):

@@ -3,18 +3,13 @@
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from mnemosyne import (
-    Repository,
-)
-from mnemosyne.engine.base import Exclusive, RefUpdate
-from mnemosyne.engine.memory import MemoryEngine
-from mnemosyne.maintenance import verify_objects
-from mnemosyne.objects import (
-    is_vector,
-    object_kind,
-)
-from mnemosyne.refs import initialise
-from mnemosyne.testing.faults import FaultyEngine
+from mnemosyne_vcs import Repository
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.engine.protocol import Exclusive, RefUpdate
+from mnemosyne_vcs.format.objects import is_vector, object_kind
+from mnemosyne_vcs.maintenance.verify import verify_objects
+from mnemosyne_vcs.refs import initialise
+from mnemosyne_vcs.testing.faults import FaultyEngine
 
 
 def fresh(engine=None, author="tester"):

@@ -2,15 +2,15 @@
 
 import pytest
 
-import mnemosyne
-from mnemosyne import (
+import mnemosyne_vcs
+from mnemosyne_vcs import (
     InvalidRevisionError,
     MnemosyneError,
     NotFoundError,
     Provenance,
     ValidationError,
 )
-from mnemosyne.refs import ROOT_COMMIT
+from mnemosyne_vcs.refs import ROOT_COMMIT
 
 HALF = "\ud83d"
 """Half an emoji, which cannot be encoded."""
@@ -97,8 +97,8 @@ TEXTS = {
     "step": lambda repo, x: repo.put("new", 1, provenance=Provenance(step=x or "x")),
     "content": lambda repo, x: repo.put("new", [x] if x == HALF else x),
     "search of a vector": lambda repo, x: repo.at().search([1, 2], vector=x),
-    "opening": lambda repo, x: mnemosyne.open("memory://", create=True, author=x),
-    "cloning": lambda repo, x: mnemosyne.clone(repo, "memory://", author=x),
+    "opening": lambda repo, x: mnemosyne_vcs.open("memory://", create=True, author=x),
+    "cloning": lambda repo, x: mnemosyne_vcs.clone(repo, "memory://", author=x),
 }
 
 
@@ -118,7 +118,7 @@ def test_a_revision_may_be_a_commit(repo, use):
 
 @pytest.mark.parametrize("use", REVISIONS)
 def test_a_commit_of_another_repository_is_not_found(repo, use):
-    with mnemosyne.open("memory://", create=True) as other, pytest.raises(NotFoundError):
+    with mnemosyne_vcs.open("memory://", create=True) as other, pytest.raises(NotFoundError):
         REVISIONS[use](repo, other.put("k", 1))
 
 

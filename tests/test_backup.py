@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 from children import Child
-from mnemosyne import AlreadyExistsError, EngineError
+from mnemosyne_vcs import AlreadyExistsError, EngineError
 
 CHILD = Path(__file__).with_name("backup_child.py")
 
@@ -20,7 +20,7 @@ def names_in(directory):
 def repo(tmp_path):
     (tmp_path / "store").mkdir()
     (tmp_path / "copies").mkdir()
-    repo = mnemosyne.open(tmp_path / "store" / "a.mnem", create=True)
+    repo = mnemosyne_vcs.open(tmp_path / "store" / "a.mnem", create=True)
     for number in range(20):
         repo.put(f"k/{number}", {"n": number})
     yield repo
@@ -38,10 +38,10 @@ def test_a_backup_that_is_killed_is_not_in_the_way_of_the_next(repo, tmp_path, e
         "b.mnem" for _ in range(copy.exists())
     ]
     if event == "os.remove":
-        assert mnemosyne.open(copy, read_only=True).verify().ok
+        assert mnemosyne_vcs.open(copy, read_only=True).verify().ok
         copy.unlink()
     repo.backup(copy)
-    assert mnemosyne.open(copy).resolve() == repo.resolve()
+    assert mnemosyne_vcs.open(copy).resolve() == repo.resolve()
 
 
 def test_a_backup_that_fails_leaves_nothing(repo, tmp_path):

@@ -268,7 +268,7 @@ def test_a_server_and_its_client_are_kept_apart():
 def test_plain_writes_are_of_the_bytes_that_a_commit_has_made(tmp_path):
     from benchmarks.engines.sites import SQLITE, Site
     from benchmarks.engines.work import content, key, made_by
-    from mnemosyne import open as open_repository
+    from mnemosyne_vcs import open as open_repository
 
     vectors = data.random_vectors(1, 70)
     with open_repository(Site(SQLITE, str(tmp_path)).url("store"), create=True) as repository:
@@ -290,7 +290,7 @@ def test_plain_writes_are_of_the_bytes_that_a_commit_has_made(tmp_path):
 def test_a_copy_is_given_the_bytes_that_it_needs(tmp_path):
     from benchmarks.engines import transfers
     from benchmarks.engines.sites import SQLITE, Site
-    from mnemosyne import open as open_repository
+    from mnemosyne_vcs import open as open_repository
 
     site = Site(SQLITE, str(tmp_path))
     transfers.grow(site, "origin", 60, 30)

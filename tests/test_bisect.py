@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne import InconclusiveError, NotFoundError, Repository, Snapshot, ValidationError
-from mnemosyne.graph import bisect
-from mnemosyne.model import Commit
+import mnemosyne_vcs
+from mnemosyne_vcs import InconclusiveError, NotFoundError, Repository, Snapshot, ValidationError
+from mnemosyne_vcs.graph import bisect
+from mnemosyne_vcs.model import Commit
 
 
 def commit(name: str, *parents: Commit) -> Commit:
@@ -137,7 +137,7 @@ STEPS = st.lists(st.sampled_from(["work", "work", "work", "branch", "merge"]), m
 def test_a_planted_fault_is_found_on_histories_that_branch(
     before: list[str], after: list[str], where: str
 ):
-    with mnemosyne.open("memory://", create=True) as repo:
+    with mnemosyne_vcs.open("memory://", create=True) as repo:
         work = Work(repo)
         for step in before:
             work.do(step)

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne import NotFoundError, Provenance, Repository
-from mnemosyne.graph import ancestors
-from mnemosyne.history_index import complete_index
+import mnemosyne_vcs
+from mnemosyne_vcs import NotFoundError, Provenance, Repository
+from mnemosyne_vcs.graph import ancestors
+from mnemosyne_vcs.history.index import complete_index
 
 
 def told(repo: Repository, key: str, at: str = "main") -> list[tuple[str, object]]:
@@ -169,7 +169,7 @@ STEPS = st.lists(
 @given(STEPS)
 def test_history_and_blame_agree_with_a_walk(steps: list[tuple[str, str, str, int]]):
     """On any history: what the index says equals what looking at every commit says."""
-    with mnemosyne.open("memory://", create=True) as repo:
+    with mnemosyne_vcs.open("memory://", create=True) as repo:
         repo.create_branch("side")
         for step in steps:
             _do(repo, *step)

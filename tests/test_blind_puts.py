@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-import mnemosyne
-from mnemosyne import NotFoundError
-from mnemosyne.refs import GUESS_FOR
+import mnemosyne_vcs
+from mnemosyne_vcs import NotFoundError
+from mnemosyne_vcs.transaction.heads import GUESS_FOR
 
 
 class Seconds:
@@ -27,8 +27,8 @@ def stores(tmp_path, seconds):
     """One store, opened by two writers who know nothing of each other; the first is at ease."""
     path = tmp_path / "shared.mnem"
     with (
-        mnemosyne.open(path, create=True, author="one") as one,
-        mnemosyne.open(path, author="other") as other,
+        mnemosyne_vcs.open(path, create=True, author="one") as one,
+        mnemosyne_vcs.open(path, author="other") as other,
     ):
         one._writer.heads._clock = seconds
         for number in range(3):

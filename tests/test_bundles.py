@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne import (
+import mnemosyne_vcs
+from mnemosyne_vcs import (
     AlreadyExistsError,
     ConflictError,
     CorruptObjectError,
@@ -22,11 +22,11 @@ from mnemosyne import (
     Repository,
     ValidationError,
 )
-from mnemosyne.objects import object_id, parse_id, text_id
-from mnemosyne.refs import ROOT_COMMIT
-from mnemosyne.validation import MAX_MOMENT, MIN_MOMENT
+from mnemosyne_vcs.format.objects import object_id, parse_id, text_id
+from mnemosyne_vcs.format.validation import MAX_MOMENT, MIN_MOMENT
+from mnemosyne_vcs.refs import ROOT_COMMIT
 
-Values = Callable[[mnemosyne.Snapshot], dict[str, object]]
+Values = Callable[[mnemosyne_vcs.Snapshot], dict[str, object]]
 
 
 def fill(repo: Repository) -> Repository:
@@ -44,7 +44,7 @@ def refs(repo: Repository) -> tuple[dict[str, str], dict[str, str]]:
 
 
 def fresh() -> Repository:
-    return mnemosyne.open("memory://", create=True, author="reader")
+    return mnemosyne_vcs.open("memory://", create=True, author="reader")
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_the_same_refs_give_the_same_bytes(tmp_path: Path, bundle: Path):
     other.put("garbage", 1)
     other.undo()
     other.export_car(tmp_path / "tag.car", tags=["v1"])
-    again = mnemosyne.open(tmp_path / "again.mnem", create=True)
+    again = mnemosyne_vcs.open(tmp_path / "again.mnem", create=True)
     again.import_car(bundle)
     again.export_car(tmp_path / "again.car")
     again.export_car(tmp_path / "tag2.car", tags=["v1"])
@@ -298,10 +298,10 @@ def test_paths_that_cannot_be_used(repo: Repository, tmp_path: Path):
 
 
 def test_an_export_that_fails_leaves_no_file(tmp_path: Path):
-    repo = mnemosyne.open(tmp_path / "a.mnem", create=True)
+    repo = mnemosyne_vcs.open(tmp_path / "a.mnem", create=True)
     commit = repo.put("a", 1)
     repo.blocks.engine.delete([parse_id(commit.root)])
-    with mnemosyne.open(tmp_path / "a.mnem") as damaged:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem") as damaged:
         with pytest.raises(NotFoundError, match=commit.root):
             damaged.export_car(tmp_path / "x.car")
         with pytest.raises(NotFoundError, match=commit.root):
@@ -310,9 +310,9 @@ def test_an_export_that_fails_leaves_no_file(tmp_path: Path):
 
 
 def test_a_repository_for_reading_exports_and_does_not_import(tmp_path: Path, bundle: Path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         fill(repo)
-    with mnemosyne.open(tmp_path / "a.mnem", read_only=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
         repo.export_car(tmp_path / "x.car")
         assert repo.export_jsonl(tmp_path / "x.jsonl") == 1
         with pytest.raises(ReadOnlyError):

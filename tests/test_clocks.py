@@ -5,15 +5,15 @@ from itertools import pairwise
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 from conftest import Clock
-from mnemosyne import NotFoundError, Repository
+from mnemosyne_vcs import NotFoundError, Repository
 
 HOUR, DAY, YEAR = 3_600_000, 86_400_000, 31_557_600_000
 AHEAD = 80 * YEAR
 
 
-def put_ahead(repo: Repository, clock: Clock, key: str = "ahead") -> mnemosyne.Commit:
+def put_ahead(repo: Repository, clock: Clock, key: str = "ahead") -> mnemosyne_vcs.Commit:
     """A commit that is made while the clock is 80 years ahead."""
     clock.advance(AHEAD)
     made = repo.put(key, 1)
@@ -21,9 +21,9 @@ def put_ahead(repo: Repository, clock: Clock, key: str = "ahead") -> mnemosyne.C
     return made
 
 
-def from_a_colleague(repo: Repository, clock: Clock) -> mnemosyne.Commit:
+def from_a_colleague(repo: Repository, clock: Clock) -> mnemosyne_vcs.Commit:
     """A commit from a machine whose clock is ahead; arrives as a fast-forward."""
-    theirs = Repository(mnemosyne.open("memory://", create=True).blocks.engine, clock=clock)
+    theirs = Repository(mnemosyne_vcs.open("memory://", create=True).blocks.engine, clock=clock)
     theirs.fetch(repo)
     theirs.pull(repo)
     made = put_ahead(theirs, clock)
@@ -114,7 +114,7 @@ def test_a_clock_that_was_behind_takes_nothing_from_the_lines_before(timed, cloc
 @pytest.mark.parametrize("now", [0, -1, -YEAR])
 def test_a_clock_before_1970(tmp_path, now):
     clock = Clock(now)
-    with mnemosyne.open(tmp_path / "early.mnem", create=True) as opened:
+    with mnemosyne_vcs.open(tmp_path / "early.mnem", create=True) as opened:
         repo = Repository(opened.blocks.engine, clock=clock)
         first = repo.put("a", 1)
         assert first.time == 0
@@ -131,10 +131,10 @@ def test_a_clock_before_1970(tmp_path, now):
 
 
 def test_a_copy_of_an_engine_without_snapshots_is_dated(tmp_path, clock):
-    repo = Repository(mnemosyne.open("memory://", create=True).blocks.engine, clock=clock)
+    repo = Repository(mnemosyne_vcs.open("memory://", create=True).blocks.engine, clock=clock)
     repo.put("a", 1)
     repo.backup(tmp_path / "copy.mnem")
-    with mnemosyne.open(tmp_path / "copy.mnem") as copy:
+    with mnemosyne_vcs.open(tmp_path / "copy.mnem") as copy:
         assert [move.when for move in copy.reflog()] == [clock.now]
         with pytest.raises(NotFoundError, match="did not exist"):
             copy.at("main@{2020-01-01}")

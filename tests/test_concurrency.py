@@ -4,10 +4,10 @@ import random
 from collections.abc import Callable
 from functools import partial
 
-import mnemosyne
+import mnemosyne_vcs
 from acknowledged import assert_kept, commits_told
 from children import Child, go
-from mnemosyne import Repository
+from mnemosyne_vcs import Repository
 from racing import race
 
 Start = Callable[..., Child]
@@ -20,7 +20,7 @@ def test_four_processes_lose_nothing_while_others_read(counted_url: str, start: 
     acknowledged = commits_told([line for child in writers for line in child.finish()])
     assert [child.finish()[0].split()[0] for child in readers] == ["read"] * 2
     assert len(acknowledged) == 400
-    with mnemosyne.open(counted_url) as repo:
+    with mnemosyne_vcs.open(counted_url) as repo:
         records = list(repo.at().scan("w"))
         assert len(records) == repo.at()["total"].content == 400
         assert all(r.provenance.agent == r.key.split("/")[0] for r in records)
@@ -33,7 +33,7 @@ def test_two_hosts_commit_to_one_branch_two_hundred_times_each(counted_url: str,
     go(hosts)
     acknowledged = commits_told([line for host in hosts for line in host.finish()])
     assert len(acknowledged) == 400
-    with mnemosyne.open(counted_url) as repo:
+    with mnemosyne_vcs.open(counted_url) as repo:
         assert repo.at()["total"].content == 400
     assert_kept(counted_url, acknowledged)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-import mnemosyne
-from mnemosyne import CorruptObjectError, MnemosyneError
-from mnemosyne.objects import parse_id, text_id
+import mnemosyne_vcs
+from mnemosyne_vcs import CorruptObjectError, MnemosyneError
+from mnemosyne_vcs.format.objects import parse_id, text_id
 
 
 def objects_of(path: Path) -> list[tuple[bytes, bytes]]:
@@ -27,7 +27,7 @@ def damage(path: Path, block: bytes, data: bytes) -> None:
 def test_a_flipped_byte_in_any_object_is_reported_and_never_returned(tmp_path: Path):
     path = tmp_path / "a.mnem"
     chance = random.Random(3)
-    with mnemosyne.open(path, create=True) as repo:
+    with mnemosyne_vcs.open(path, create=True) as repo:
         for i in range(2):
             with repo.transaction() as tx:
                 for j in range(45):
@@ -37,7 +37,7 @@ def test_a_flipped_byte_in_any_object_is_reported_and_never_returned(tmp_path: P
         position = chance.randrange(len(data))
         flipped = bytes([data[position] ^ (1 << chance.randrange(8))])
         damage(path, block, data[:position] + flipped + data[position + 1 :])
-        with mnemosyne.open(path) as repo:
+        with mnemosyne_vcs.open(path) as repo:
             report = repo.verify()
             assert [p.object for p in report.problems if p.kind == "corrupt"] == [text_id(block)]
             try:
@@ -47,13 +47,13 @@ def test_a_flipped_byte_in_any_object_is_reported_and_never_returned(tmp_path: P
             except CorruptObjectError as error:
                 assert text_id(block) in str(error)
         damage(path, block, data)
-    with mnemosyne.open(path) as repo:
+    with mnemosyne_vcs.open(path) as repo:
         assert repo.verify().ok
 
 
 def test_a_missing_object_is_named(tmp_path: Path):
     path = tmp_path / "a.mnem"
-    with mnemosyne.open(path, create=True) as repo:
+    with mnemosyne_vcs.open(path, create=True) as repo:
         repo.put("a", 1)
         record = text_id(next(iter(repo.blocks.node(_root(repo)).links)))
     connection = apsw.Connection(str(path))
@@ -61,7 +61,7 @@ def test_a_missing_object_is_named(tmp_path: Path):
         if text_id(block) == record:
             connection.execute("DELETE FROM objects WHERE id = ?", (block,))
     connection.close()
-    with mnemosyne.open(path) as repo:
+    with mnemosyne_vcs.open(path) as repo:
         for read in (repo.at().__getitem__, repo.at().get):
             with pytest.raises(MnemosyneError, match=record):
                 read("a")
@@ -70,7 +70,7 @@ def test_a_missing_object_is_named(tmp_path: Path):
 
 
 def test_a_missing_vector_is_no_absent_vector(tmp_path: Path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         repo.put("a", 1, embedding=[1, 2])
         (vector,) = repo.at()["a"].vectors.ids.values()
         repo.blocks.engine.delete([vector])
@@ -83,5 +83,5 @@ def test_a_missing_vector_is_no_absent_vector(tmp_path: Path):
         assert record.vectors.get("other") is None
 
 
-def _root(repo: mnemosyne.Repository) -> bytes:
+def _root(repo: mnemosyne_vcs.Repository) -> bytes:
     return parse_id(repo.resolve().root)

@@ -5,10 +5,10 @@ import pickle
 
 import pytest
 
-import mnemosyne
-from mnemosyne import errors
-from mnemosyne.errors import ConflictError, MnemosyneError
-from mnemosyne.model import Conflict
+import mnemosyne_vcs
+from mnemosyne_vcs import errors
+from mnemosyne_vcs.errors import ConflictError, MnemosyneError
+from mnemosyne_vcs.model import Conflict
 
 TREE = {
     "MnemosyneError": (Exception, "error"),
@@ -113,21 +113,21 @@ def test_a_conflict_carries_what_clashes():
 
 
 def test_the_public_names_are_these():
-    assert set(mnemosyne.__all__) == NAMES | TREE.keys()
-    assert list(mnemosyne.__all__) == sorted(mnemosyne.__all__)
+    assert set(mnemosyne_vcs.__all__) == NAMES | TREE.keys()
+    assert list(mnemosyne_vcs.__all__) == sorted(mnemosyne_vcs.__all__)
 
 
 @pytest.mark.parametrize("name", sorted(NAMES | TREE.keys()))
 def test_a_public_name_is_there_and_described(name):
-    assert inspect.getdoc(getattr(mnemosyne, name))
+    assert inspect.getdoc(getattr(mnemosyne_vcs, name))
 
 
 def test_the_page_of_errors_says_what_is():
     """Its table lists every error with its bases, kind and exit code."""
     from pathlib import Path
 
-    from mnemosyne import errors
-    from mnemosyne.cli.failures import exit_code
+    from mnemosyne_vcs import errors
+    from mnemosyne_vcs.cli.failures import exit_code
 
     page = (Path(__file__).parents[1] / "docs" / "errors.md").read_text()
     lines = [line for line in page.splitlines() if line.startswith("| `")]

@@ -5,10 +5,10 @@ from contextlib import contextmanager
 import pytest
 
 from borrowing import borrowed
-from mnemosyne import ConflictError, CorruptObjectError, EngineError, NotFoundError
-from mnemosyne.buffer import MOST_DRAFTS
-from mnemosyne.engine.memory import MemoryEngine
-from mnemosyne.engine.sqlite import SQLiteEngine
+from mnemosyne_vcs import ConflictError, CorruptObjectError, EngineError, NotFoundError
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.engine.sqlite.engine import SQLiteEngine
+from mnemosyne_vcs.transaction.buffer import MOST_DRAFTS
 
 globals().update(
     borrowed("test_repository", "test_merge", "test_revert", "test_gc", "test_repository_state")
@@ -43,7 +43,7 @@ def wire(monkeypatch):
     for near in (MemoryEngine, SQLiteEngine):
         far = type(f"Far{near.__name__}", (near,), {"ask_records": ask_records})
         monkeypatch.setattr(f"{near.__module__}.{near.__name__}", far)
-    monkeypatch.setattr("mnemosyne.blocks.KEPT_VALUES", 0)
+    monkeypatch.setattr("mnemosyne_vcs.blocks.KEPT_VALUES", 0)
     return wire
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterable
 
 import pytest
 
-import mnemosyne
-from mnemosyne import EngineError, Repository
-from mnemosyne.testing import Fault, FaultyEngine, SlowEngine, random_faults
+import mnemosyne_vcs
+from mnemosyne_vcs import EngineError, Repository
+from mnemosyne_vcs.testing import Fault, FaultyEngine, SlowEngine, random_faults
 
 Opened = Callable[..., Repository]
 
@@ -45,7 +45,7 @@ def test_every_acknowledged_commit_is_there_once_whatever_fails(
     acknowledged = 0
     for i in range(120):
 
-        def add(tx: mnemosyne.Transaction, i: int = i) -> None:
+        def add(tx: mnemosyne_vcs.Transaction, i: int = i) -> None:
             tx.put(f"k/{i}", i)
             tx.put("total", tx["total"].content + 1)
 

@@ -2,15 +2,15 @@
 
 import pytest
 
-import mnemosyne
-from mnemosyne import Provenance
-from mnemosyne.fields import FieldChange, field_changes
+import mnemosyne_vcs
+from mnemosyne_vcs import Provenance
+from mnemosyne_vcs.history.fields import FieldChange, field_changes
 
 
 @pytest.fixture
 def change():
     """Writes a record twice and gives the change between."""
-    with mnemosyne.open("memory://", create=True) as repo:
+    with mnemosyne_vcs.open("memory://", create=True) as repo:
 
         def between(before, after):
             first = repo.put("k", **before).id
@@ -57,7 +57,7 @@ def test_what_lies_beside_the_content(change):
 
 
 def test_a_record_that_came_has_no_fields_to_compare():
-    with mnemosyne.open("memory://", create=True) as repo:
+    with mnemosyne_vcs.open("memory://", create=True) as repo:
         repo.put("k", {"a": 1})
         [added] = repo.diff("main~1", "main")
 

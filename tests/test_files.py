@@ -9,14 +9,14 @@ from subprocess import PIPE, Popen
 
 import pytest
 
-import mnemosyne
-from mnemosyne import AlreadyExistsError, EngineError, Repository
-from mnemosyne.files import new_file
+import mnemosyne_vcs
+from mnemosyne_vcs import AlreadyExistsError, EngineError, Repository
+from mnemosyne_vcs.files import new_file
 from syncing import Plain, filled
 
 EXPORT = """
 import sys
-from mnemosyne.files import new_file
+from mnemosyne_vcs.files import new_file
 with new_file(sys.argv[1]) as file:
     file.write(b"half")
     file.flush()
@@ -32,7 +32,7 @@ WRITERS = {
 
 @pytest.fixture
 def source(tmp_path_factory: pytest.TempPathFactory):
-    with mnemosyne.clone(filled(), tmp_path_factory.mktemp("source") / "a.mnem") as repo:
+    with mnemosyne_vcs.clone(filled(), tmp_path_factory.mktemp("source") / "a.mnem") as repo:
         yield repo
 
 
@@ -70,7 +70,7 @@ def test_a_backup_of_an_engine_that_cannot_copy_itself_is_synced_too(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
     test_it_is_on_the_disk_before_it_has_its_name(filled(), tmp_path, monkeypatch, "backup")
-    assert mnemosyne.open(tmp_path / "out").verify().ok
+    assert mnemosyne_vcs.open(tmp_path / "out").verify().ok
 
 
 @pytest.mark.parametrize("kind", WRITERS)

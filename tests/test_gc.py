@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
+import mnemosyne_vcs
 from children import Child, go
 from conftest import Clock
-from mnemosyne import CorruptObjectError, EngineError, NotFoundError, ReadOnlyError, Repository
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import Enumerates, RefUpdate
-from mnemosyne.objects import object_id, parse_id
-from mnemosyne.refs import initialise
-from mnemosyne.testing import FaultyEngine
+from mnemosyne_vcs import CorruptObjectError, EngineError, NotFoundError, ReadOnlyError, Repository
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import Enumerates, RefUpdate
+from mnemosyne_vcs.format.objects import object_id, parse_id
+from mnemosyne_vcs.refs import initialise
+from mnemosyne_vcs.testing import FaultyEngine
 from racing import race
 
 AT_ONCE = timedelta(0)
@@ -151,7 +151,7 @@ def test_no_branch_is_made_at_a_commit_that_was_collected_meanwhile(repo: Reposi
     head = abandon(repo)
     assert repo.resolve(head).id == head
     with (
-        mnemosyne.open(repo.url)
+        mnemosyne_vcs.open(repo.url)
         if repo.url.startswith("sqlite")
         else Repository(repo.blocks.engine) as other
     ):
@@ -169,7 +169,7 @@ def test_a_transaction_on_a_branch_that_was_made_again_begins_again(repo: Reposi
     base = repo.branches()["trial"]
     runs: list[str] = []
 
-    def write(tx: mnemosyne.Transaction) -> None:
+    def write(tx: mnemosyne_vcs.Transaction) -> None:
         runs.append(tx.base.id)
         tx.put("a", len(runs), embedding=[1, 2])
         tx.put("b", 1, embedding=[1, 2])
@@ -287,9 +287,9 @@ def test_a_damaged_store_is_not_collected(tmp_path: Path):
 
 
 def test_a_read_only_store_only_says_what_it_would_do(tmp_path: Path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         abandon(repo)
-    with mnemosyne.open(tmp_path / "a.mnem", read_only=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
         assert repo.gc(keep_reflog=AT_ONCE, dry_run=True).objects == 12
         with pytest.raises(ReadOnlyError):
             repo.gc(keep_reflog=AT_ONCE)
@@ -319,7 +319,7 @@ def test_a_deletion_that_fails_leaves_all_there():
 
 
 def test_compacting_gives_the_room_back(tmp_path: Path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         repo.put("a", 1)
         repo.create_branch("trial")
         with repo.transaction("trial") as tx:
@@ -347,7 +347,7 @@ OPERATIONS = st.lists(
 
 @given(OPERATIONS)
 def test_exactly_what_refs_reach_is_kept(operations: list[tuple[str, int]]):
-    repo = mnemosyne.open("memory://", create=True)
+    repo = mnemosyne_vcs.open("memory://", create=True)
     for number, (what, which) in enumerate(operations):
         branch = sorted(repo.branches())[which % len(repo.branches())]
         match what:
@@ -372,7 +372,7 @@ def test_exactly_what_refs_reach_is_kept(operations: list[tuple[str, int]]):
     repo.gc(keep_reflog=AT_ONCE)
     assert repo.verify().ok
     assert {name: dict(repo.at(name)) for name in heads} == before
-    fresh = mnemosyne.open("memory://", create=True)
+    fresh = mnemosyne_vcs.open("memory://", create=True)
     for name, head in heads.items():
         copy_of(repo, fresh, name, head)
     assert stored(repo) == stored(fresh)

@@ -10,15 +10,13 @@ from pathlib import Path
 import pytest
 
 import reference_format as reference
-from mnemosyne import tree
-from mnemosyne.blocks import Blocks
-from mnemosyne.chunks import LONGEST, SHORTEST
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.sqlite_file import APPLICATION, FORMAT, PAGE_BYTES
-from mnemosyne.engine.sqlite_schema import SCHEMA
-from mnemosyne.errors import CorruptObjectError, ValidationError
-from mnemosyne.model import Commit, Provenance
-from mnemosyne.objects import (
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.sqlite.file import APPLICATION, FORMAT, PAGE_BYTES
+from mnemosyne_vcs.engine.sqlite.statements import SCHEMA
+from mnemosyne_vcs.errors import CorruptObjectError, ValidationError
+from mnemosyne_vcs.format.objects import (
     Node,
     StoredRecord,
     check_id,
@@ -37,9 +35,11 @@ from mnemosyne.objects import (
     vector_floats,
     vector_id,
 )
-from mnemosyne.refs import ROOT_COMMIT
-from mnemosyne.schema import check_block
-from mnemosyne.validation import check_content, check_key
+from mnemosyne_vcs.format.validation import check_content, check_key
+from mnemosyne_vcs.maintenance.strict import check_block
+from mnemosyne_vcs.model import Commit, Provenance
+from mnemosyne_vcs.refs import ROOT_COMMIT
+from mnemosyne_vcs.tree.edit import LONGEST, SHORTEST
 
 FOLDER = Path(__file__).parent.parent / "docs" / "format" / "vectors"
 SMALLEST_CORPUS = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.graph import ancestors, first_parents, is_ancestor, merge_bases
-from mnemosyne.model import Commit
+from mnemosyne_vcs.graph import ancestors, first_parents, is_ancestor, merge_bases
+from mnemosyne_vcs.model import Commit
 
 Parents = Sequence[Sequence[int]]
 

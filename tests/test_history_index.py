@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne import EngineError, NotFoundError, ReadOnlyError, Repository
-from mnemosyne.engine.base import HasHistoryIndex, IndexEntry, ListsHistoryIndex
-from mnemosyne.objects import object_id, parse_id
+import mnemosyne_vcs
+from mnemosyne_vcs import EngineError, NotFoundError, ReadOnlyError, Repository
+from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry, ListsHistoryIndex
+from mnemosyne_vcs.format.objects import object_id, parse_id
 from syncing import Plain, fresh
 from test_blame import STEPS, _do
 
@@ -195,12 +195,12 @@ def test_rows_of_commits_that_are_gone_are_told(repo: Repository):
 
 
 def test_keys_of_no_commit_are_told(tmp_path: Path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         repo.put("a", 1)
     with sqlite3.connect(tmp_path / "a.mnem") as connection:
         connection.execute("INSERT INTO touched (key, n) VALUES ('stray', 99)")
     connection.close()
-    with mnemosyne.open(tmp_path / "a.mnem") as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem") as repo:
         [problem] = repo.verify().problems
         assert (problem.object, problem.kind) == ("", "index")
         assert "'stray'" in problem.message
@@ -209,11 +209,11 @@ def test_keys_of_no_commit_are_told(tmp_path: Path):
 
 
 def test_who_may_not_write_reads_right_answers_and_repairs_nothing(tmp_path: Path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         repo.put("a", 1, author="ann")
         repo.put("b", 1, author="bob")
         forge(repo, lambda e: replace(e, transaction="0" * 32))
-    with mnemosyne.open(tmp_path / "a.mnem", read_only=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
         assert repo.blame("a").commit.author == "ann"
         assert not repo.verify().ok
         with pytest.raises(ReadOnlyError):
@@ -242,7 +242,7 @@ def test_a_rebuild_that_fails_leaves_the_index(written: Repository):
 
 @given(STEPS, st.randoms(use_true_random=False))
 def test_on_any_history_untrue_rows_change_no_answer(steps, random):
-    with mnemosyne.open("memory://", create=True) as repo:
+    with mnemosyne_vcs.open("memory://", create=True) as repo:
         repo.create_branch("side")
         for step in steps:
             _do(repo, *step)

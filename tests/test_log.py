@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-import mnemosyne
-from mnemosyne import NotFoundError, Provenance, Repository, ValidationError
+import mnemosyne_vcs
+from mnemosyne_vcs import NotFoundError, Provenance, Repository, ValidationError
 
 
 def messages(repo: Repository, **wanted: object) -> list[str]:
@@ -102,13 +102,13 @@ class Plain:
 
 
 def test_a_log_reads_ahead_without_changing_its_order(tmp_path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True, durability="relaxed") as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True, durability="relaxed") as repo:
         repo.create_branch("side")
         for number in range(40):
             repo.put(f"k{number}", number, message=str(number), branch=("main", "side")[number % 2])
         repo.merge("side", message="m")
-    with mnemosyne.open(tmp_path / "a.mnem") as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem") as repo:
         ahead = messages(repo)
-    with mnemosyne.open(tmp_path / "a.mnem") as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem") as repo:
         assert messages(Repository(Plain(repo.blocks.engine))) == ahead
     assert sorted(ahead) == sorted([*map(str, range(40)), "m"])

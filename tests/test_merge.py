@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-import mnemosyne
-from mnemosyne import (
+import mnemosyne_vcs
+from mnemosyne_vcs import (
     ConflictError,
     EngineError,
     NotFoundError,
@@ -17,7 +17,7 @@ from mnemosyne import (
     Transaction,
     ValidationError,
 )
-from mnemosyne.testing import Fault, FaultyEngine
+from mnemosyne_vcs.testing import Fault, FaultyEngine
 
 Edit = Callable[[Transaction], object]
 
@@ -329,7 +329,7 @@ def test_both_move_to_the_same_key(fork: Any):
         ("theirs", {"there": 1}),
         ("base", {"old": 1}),
         ("delete", {}),
-        (mnemosyne.value(5), {"old": 5}),
+        (mnemosyne_vcs.value(5), {"old": 5}),
     ],
 )
 def test_both_move_to_different_keys(fork: Any, resolution: Any, result: Any):
@@ -410,7 +410,7 @@ def test_each_conflict_can_be_settled_in_its_own_way(clashing: Repository):
         "b": "theirs",
         "c": "base",
         "d": "delete",
-        "e": mnemosyne.value({"v": 9}, embedding=[1, 2], provenance=Provenance(source="judge")),
+        "e": mnemosyne_vcs.value({"v": 9}, embedding=[1, 2], provenance=Provenance(source="judge")),
     }
     commit = clashing.merge("trial", resolutions=ways, author="judge")
     assert state(clashing) == {
@@ -442,11 +442,11 @@ def test_a_strategy_settles_the_rest(clashing: Repository):
 
 
 def test_a_function_settles_what_it_wants_to(clashing: Repository):
-    def judge(conflict: mnemosyne.Conflict) -> Any:
+    def judge(conflict: mnemosyne_vcs.Conflict) -> Any:
         assert conflict.base.content == {"v": 0}
         if conflict.key == "c":
             return None
-        return mnemosyne.value({"v": conflict.ours.content["v"] + conflict.theirs.content["v"]})
+        return mnemosyne_vcs.value({"v": conflict.ours.content["v"] + conflict.theirs.content["v"]})
 
     assert conflicts_of(clashing, strategy=judge) == [("c", "edit/edit", ("v",))]
     clashing.merge("trial", resolutions={"c": "delete"}, strategy=judge)
@@ -477,7 +477,7 @@ def test_a_plan_writes_nothing_and_says_what_would_change(clashing: Repository):
         ({"resolutions": {"a": True}}, "True"),
         ({"strategy": "newest"}, "'newest'"),
         ({"strategy": lambda _: "newest"}, "'newest'"),
-        ({"strategy": lambda _: mnemosyne.value(float("nan"))}, "content of 'a'"),
+        ({"strategy": lambda _: mnemosyne_vcs.value(float("nan"))}, "content of 'a'"),
     ],
 )
 def test_resolutions_that_are_none(clashing: Repository, arguments: Any, names: str):
@@ -496,10 +496,10 @@ def test_what_cannot_be_merged(repo: Repository):
 
 def test_a_store_opened_for_reading_gives_plans_only(tmp_path: Any):
     path = tmp_path / "a.mnem"
-    with mnemosyne.open(path, create=True) as repo:
+    with mnemosyne_vcs.open(path, create=True) as repo:
         repo.create_branch("trial")
         repo.put("a", 1, branch="trial")
-    with mnemosyne.open(path, read_only=True) as repo:
+    with mnemosyne_vcs.open(path, read_only=True) as repo:
         assert [c.key for c in repo.merge("trial", dry_run=True).changes] == ["a"]
         with pytest.raises(ReadOnlyError):
             repo.merge("trial")
@@ -509,7 +509,7 @@ def test_a_store_opened_for_reading_gives_plans_only(tmp_path: Any):
 
 
 def test_when_the_branch_moves_meanwhile_the_merge_starts_again(clashing: Repository):
-    def interfere(_: mnemosyne.Conflict) -> str:
+    def interfere(_: mnemosyne_vcs.Conflict) -> str:
         if "late" not in clashing.at():
             clashing.put("late", 1)
             clashing.put("yours", 1)
@@ -590,7 +590,7 @@ def test_histories_that_crossed_many_times(repo: Repository, monkeypatch: pytest
     repo.put("k", {"a": 9, "b": 5})
     repo.put("k", {"a": 5, "b": 9}, branch="trial")
     assert not repo.merge("trial", dry_run=True).conflicts
-    monkeypatch.setattr("mnemosyne.merging.DEEPEST", 3)
+    monkeypatch.setattr("mnemosyne_vcs.merge.branches.DEEPEST", 3)
     assert conflicts_of(repo) == [("k", "edit/edit", ("a", "b"))]
 
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne import Repository
+import mnemosyne_vcs
+from mnemosyne_vcs import Repository
 
 BRANCHES = ("main", "one", "two")
 KEYS = ("a", "b", "c/d")
@@ -85,7 +85,7 @@ class Made:
         return isinstance(other, Made) and self.id == other.id
 
 
-def made(commit: mnemosyne.Commit, parents: tuple[Made, ...], state: State) -> Made:
+def made(commit: mnemosyne_vcs.Commit, parents: tuple[Made, ...], state: State) -> Made:
     past = frozenset[Made]().union(*(parent.past | {parent} for parent in parents))
     return Made(commit.id, parents, state, past, commit.generation)
 
@@ -162,7 +162,7 @@ class World:
     """A repository and what the reference says that it holds."""
 
     def __init__(self) -> None:
-        self.repo = mnemosyne.open("memory://", create=True)
+        self.repo = mnemosyne_vcs.open("memory://", create=True)
         first = made(self.repo.resolve(), (), {})
         for name in BRANCHES[1:]:
             self.repo.create_branch(name)
@@ -170,7 +170,7 @@ class World:
         self.commits = [first]
         self.seen = Counter[str]()
 
-    def land(self, branch: str, commit: mnemosyne.Commit, parents: Any, state: State) -> None:
+    def land(self, branch: str, commit: mnemosyne_vcs.Commit, parents: Any, state: State) -> None:
         if commit.id != self.heads[branch].id:
             self.heads[branch] = made(commit, parents, state)
             self.commits.append(self.heads[branch])
@@ -349,14 +349,14 @@ def marks(repo: Repository, revision: str) -> set[tuple[Any, ...]]:
     return {mark for record in repo.at(revision).scan() for mark in marks_of(record)}
 
 
-def marks_of(record: mnemosyne.Record | None) -> set[tuple[Any, ...]]:
+def marks_of(record: mnemosyne_vcs.Record | None) -> set[tuple[Any, ...]]:
     if record is None:
         return set()
     return {(record.content["is"], *field) for field in record.content.items()}
 
 
 def moved_about(ours: list[Any], theirs: list[Any]) -> Repository:
-    repo = mnemosyne.open("memory://", create=True)
+    repo = mnemosyne_vcs.open("memory://", create=True)
     with repo.transaction() as tx:
         for key in OLD:
             tx.put(key, {"is": key})

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.blocks import Blocks
-from mnemosyne.engine import open_engine
-from mnemosyne.errors import CorruptObjectError, NotFoundError, ValidationError
-from mnemosyne.model import Commit, Provenance
-from mnemosyne.objects import (
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError, ValidationError
+from mnemosyne_vcs.format.objects import (
     EMPTY_NODE,
     Node,
     StoredRecord,
@@ -40,8 +39,9 @@ from mnemosyne.objects import (
     vector_floats,
     vector_id,
 )
-from mnemosyne.schema import check_block
-from mnemosyne.validation import check_content, check_key
+from mnemosyne_vcs.format.validation import check_content, check_key
+from mnemosyne_vcs.maintenance.strict import check_block
+from mnemosyne_vcs.model import Commit, Provenance
 
 SALT = bytes(range(16))
 TRANSACTION = "0123456789abcdef" * 2

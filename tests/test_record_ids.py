@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-import mnemosyne
-from mnemosyne import ConflictError, Provenance, Repository
+import mnemosyne_vcs
+from mnemosyne_vcs import ConflictError, Provenance, Repository
 
 
 def present(repo: Repository, revision: str = "main") -> dict[str, Any]:
@@ -47,7 +47,7 @@ def test_one_id_added_in_two_scopes_is_a_conflict(doubled: Repository):
         ("theirs", {"/a/r": "theirs"}),
         ("base", {}),
         ("delete", {}),
-        (mnemosyne.value("new"), {"/a/r": "new"}),
+        (mnemosyne_vcs.value("new"), {"/a/r": "new"}),
     ],
 )
 def test_every_way_out_leaves_one_or_none(doubled: Repository, resolution: Any, result: Any):
@@ -175,7 +175,7 @@ def test_retract_deletes_what_would_stand_beside_another(repo: Repository):
 
 
 def test_pull_says_so(repo: Repository, new_url: Any):
-    with mnemosyne.open(new_url(), create=True) as other:
+    with mnemosyne_vcs.open(new_url(), create=True) as other:
         other.put("/a/r", 1)
         repo.put("/b/r", 2)
         with pytest.raises(ConflictError, match="same-id"):

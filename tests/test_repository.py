@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import mnemosyne
-from mnemosyne import (
+import mnemosyne_vcs
+from mnemosyne_vcs import (
     AlreadyExistsError,
     ConflictError,
     DimensionError,
@@ -20,8 +20,8 @@ from mnemosyne import (
     TransactionDoneError,
     ValidationError,
 )
-from mnemosyne.engine.base import Enumerates
-from mnemosyne.objects import is_vector
+from mnemosyne_vcs.engine.protocol import Enumerates
+from mnemosyne_vcs.format.objects import is_vector
 
 Opened = Callable[..., Repository]
 
@@ -29,7 +29,7 @@ Opened = Callable[..., Repository]
 def test_opening_what_is_not_there_names_the_url_and_makes_nothing(tmp_path: Path):
     path = tmp_path / "none.mnem"
     with pytest.raises(NotFoundError, match=r"none\.mnem"):
-        mnemosyne.open(path)
+        mnemosyne_vcs.open(path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -41,7 +41,7 @@ def test_a_new_repository_has_an_empty_main(repo: Repository):
 
 
 def test_every_repository_begins_with_the_same_commit():
-    first, second = (mnemosyne.open("memory://", create=True) for _ in range(2))
+    first, second = (mnemosyne_vcs.open("memory://", create=True) for _ in range(2))
     assert first.resolve().id == second.resolve().id
 
 
@@ -244,7 +244,7 @@ def test_transact_runs_again_until_it_lands(repo: Repository):
     repo.put("n", 0)
     runs: list[int] = []
 
-    def increment(tx: mnemosyne.Transaction) -> None:
+    def increment(tx: mnemosyne_vcs.Transaction) -> None:
         runs.append(1)
         seen = tx["n"].content
         if len(runs) < 6:
@@ -394,7 +394,7 @@ def test_backup_is_a_store_of_its_own(repo: Repository, tmp_path: Path):
     copy = tmp_path / "copy.mnem"
     repo.backup(copy)
     repo.put("a", 2)
-    restored = mnemosyne.open(copy)
+    restored = mnemosyne_vcs.open(copy)
     assert restored.at()["a"].content == 1
     assert restored.at()["a"].embedding.tolist() == [1.0, 2.0]
     assert restored.tags() == {"v1": restored.resolve().id}

@@ -14,9 +14,9 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-import mnemosyne
-from mnemosyne.objects import text_id
-from mnemosyne.tree import build
+import mnemosyne_vcs
+from mnemosyne_vcs.format.objects import text_id
+from mnemosyne_vcs.tree import build
 
 KEYS = st.sampled_from([f"{a}/{b}" for a in "xyz" for b in ("1", "2", "é", "1/deep")] + ["x", "w"])
 CONTENTS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(-1, 1), st.text("ab"))
@@ -38,7 +38,7 @@ class Model(RuleBasedStateMachine):
 
     def __init__(self, url: str = "memory://") -> None:
         super().__init__()
-        self.repo = mnemosyne.open(url, create=True)
+        self.repo = mnemosyne_vcs.open(url, create=True)
         root = self.repo.resolve().id
         self.branches = {"main": Branch({}, [(root, {})])}
         self.writers: dict[str, dict[str, str]] = {"main": {}}
@@ -111,8 +111,8 @@ class Model(RuleBasedStateMachine):
 
     @invariant()
     def the_root_is_that_of_a_rebuild(self) -> None:
-        from mnemosyne.objects import parse_id
-        from mnemosyne.tree import scan
+        from mnemosyne_vcs.format.objects import parse_id
+        from mnemosyne_vcs.tree import scan
 
         commit = self.repo.resolve()
         entries = dict(scan(self.repo.blocks.node, parse_id(commit.root)))

@@ -4,8 +4,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-import mnemosyne
-from mnemosyne import (
+import mnemosyne_vcs
+from mnemosyne_vcs import (
     ActionPlan,
     ConflictError,
     NotFoundError,
@@ -55,7 +55,7 @@ def test_a_revert_of_what_was_changed_since_needs_a_resolution(repo: Repository)
     assert repo.blame("a").commit.id == first.id
     assert commit.trailers["Resolved"] == '{"a":"theirs"}'
     repo.put("a", 5)
-    repo.revert(second.id, strategy=lambda conflict: mnemosyne.value(9))
+    repo.revert(second.id, strategy=lambda conflict: mnemosyne_vcs.value(9))
     assert contents(repo) == {"a": 9}
     with pytest.raises(ValidationError, match="no conflict"):
         repo.revert(first.id, resolutions={"b": "ours"})
@@ -133,7 +133,7 @@ def test_restore_makes_a_subtree_as_it_was(repo: Repository):
 
 
 def test_every_action_can_be_looked_at_first(url: str):
-    with mnemosyne.open(url, create=True) as repo:
+    with mnemosyne_vcs.open(url, create=True) as repo:
         repo.put("a", {"x": 1})
         head = repo.put("a", {"x": 2})
         plans = [
@@ -165,9 +165,9 @@ def test_a_plan_of_a_merged_record_shows_the_record(repo: Repository):
 
 
 def test_a_read_only_repository_plans_and_does_not_act(tmp_path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         repo.put("a", 1)
-    with mnemosyne.open(tmp_path / "a.mnem", read_only=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
         assert [change.kind for change in repo.undo(dry_run=True).changes] == ["removed"]
         for act in (repo.undo, lambda: repo.revert("main"), lambda: repo.restore("main~1")):
             with pytest.raises(ReadOnlyError):

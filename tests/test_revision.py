@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from conftest import Clock
-from mnemosyne import InvalidRevisionError, NotFoundError, Repository, ValidationError
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.objects import parse_id
-from mnemosyne.revision import short_id
+from mnemosyne_vcs import InvalidRevisionError, NotFoundError, Repository, ValidationError
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.revision import short_id
 
 HOUR = 3_600_000
 

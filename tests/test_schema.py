@@ -5,14 +5,11 @@ from dataclasses import replace
 import libipld
 import pytest
 
-from mnemosyne import tree
-from mnemosyne.blocks import Blocks
-from mnemosyne.chunks import cut
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.maintenance import verify
-from mnemosyne.model import Commit
-from mnemosyne.objects import (
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import (
     Node,
     StoredRecord,
     decode_node,
@@ -23,7 +20,10 @@ from mnemosyne.objects import (
     parse_id,
     text_id,
 )
-from mnemosyne.refs import ROOT_COMMIT, initialise
+from mnemosyne_vcs.maintenance.verify import verify
+from mnemosyne_vcs.model import Commit
+from mnemosyne_vcs.refs import ROOT_COMMIT, initialise
+from mnemosyne_vcs.tree.edit import cut
 
 TRANSACTION = "0123456789abcdef" * 2
 

@@ -11,8 +11,8 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne import (
+import mnemosyne_vcs
+from mnemosyne_vcs import (
     AlreadyExistsError,
     ConflictError,
     EngineError,
@@ -22,9 +22,9 @@ from mnemosyne import (
     Repository,
     ValidationError,
 )
-from mnemosyne.cli.app import mnem as app
-from mnemosyne.engine.memory import MemoryEngine
-from mnemosyne.engine.shared import without_password
+from mnemosyne_vcs.cli.app import mnem as app
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.engine.shared import without_password
 from syncing import Disturbed, Plain, Watched, assert_complete, filled, fresh, refs
 
 KEYS = ["a", "b/1", "b/2", "c"]
@@ -69,7 +69,7 @@ class TestBothSidesAgree:
     def test_whatever_was_done(self, first, later):
         repo, names = fresh(), count()
         act(repo, first, names)
-        copy = mnemosyne.clone(repo, "memory://")
+        copy = mnemosyne_vcs.clone(repo, "memory://")
         assert refs(copy) == refs(repo)
         assert copy.verify().ok
 
@@ -91,17 +91,17 @@ class TestBothSidesAgree:
         assert copy.verify().ok
 
     def test_a_store_without_commits_of_its_own(self):
-        repo = mnemosyne.clone(fresh(), "memory://")
+        repo = mnemosyne_vcs.clone(fresh(), "memory://")
         assert repo.branches() == fresh().branches()
-        empty = mnemosyne.clone(Repository(MemoryEngine()), "memory://")
+        empty = mnemosyne_vcs.clone(Repository(MemoryEngine()), "memory://")
         assert empty.branches() == fresh().branches()
 
 
 class TestBetweenStores:
     def test_each_has_what_the_other_has(self, url, other_url):
-        with mnemosyne.open(url, create=True) as repo:
+        with mnemosyne_vcs.open(url, create=True) as repo:
             repo.pull(first := filled())
-            with mnemosyne.clone(repo, other_url, author="reader") as copy:
+            with mnemosyne_vcs.clone(repo, other_url, author="reader") as copy:
                 assert refs(copy) == refs(repo)
                 assert copy.at()["k/001"] == first.at()["k/001"]
                 assert copy.author == "reader"
@@ -114,9 +114,9 @@ class TestBetweenStores:
                 assert next(repo.reflog()).why == f"push from {copy.url}"
 
     def test_of_two_pushes_at_once_one_lands(self, shared_url):
-        with mnemosyne.clone(filled(), shared_url) as shared:
+        with mnemosyne_vcs.clone(filled(), shared_url) as shared:
             clones = [
-                mnemosyne.clone(shared_url, "memory://", author=name) for name in ("one", "two")
+                mnemosyne_vcs.clone(shared_url, "memory://", author=name) for name in ("one", "two")
             ]
             for copy in clones:
                 copy.put(f"by/{copy.author}", 1)
@@ -144,25 +144,28 @@ class TestBetweenStores:
 
     def test_a_store_for_reading_takes_nothing(self, shared_url):
         repo = filled()
-        mnemosyne.clone(repo, shared_url).close()
-        with mnemosyne.open(shared_url, read_only=True) as target:
+        mnemosyne_vcs.clone(repo, shared_url).close()
+        with mnemosyne_vcs.open(shared_url, read_only=True) as target:
             with pytest.raises(ReadOnlyError):
                 repo.push(target)
             with pytest.raises(ReadOnlyError):
                 target.pull(repo)
 
     def test_a_clone_into_a_repository_is_refused(self, shared_url):
-        with mnemosyne.open(shared_url, create=True) as there:
+        with mnemosyne_vcs.open(shared_url, create=True) as there:
             there.put("mine", 1)
             with pytest.raises(AlreadyExistsError, match=re.escape(there.url)):
-                mnemosyne.clone(filled(), shared_url)
+                mnemosyne_vcs.clone(filled(), shared_url)
             assert list(there.at()) == ["mine"]
 
 
 class TestPush:
     def test_what_is_no_fast_forward_is_refused(self):
         repo = filled()
-        ours, theirs = mnemosyne.clone(repo, "memory://"), mnemosyne.clone(repo, "memory://")
+        ours, theirs = (
+            mnemosyne_vcs.clone(repo, "memory://"),
+            mnemosyne_vcs.clone(repo, "memory://"),
+        )
         ours.put("ours", 1)
         theirs.put("theirs", 1)
         ours.push(repo)
@@ -208,7 +211,7 @@ class TestPush:
 class TestPull:
     def test_it_moves_on_if_it_can(self):
         repo = filled()
-        copy = mnemosyne.clone(repo, "memory://")
+        copy = mnemosyne_vcs.clone(repo, "memory://")
         assert copy.pull(repo) == repo.resolve()
         repo.put("new", 1)
         assert copy.pull(repo) == repo.resolve()
@@ -218,7 +221,7 @@ class TestPull:
 
     def test_conflicts_are_settled_as_in_a_merge(self):
         repo = filled()
-        copy = mnemosyne.clone(repo, "memory://", author="me")
+        copy = mnemosyne_vcs.clone(repo, "memory://", author="me")
         repo.put("k/005", {"n": "theirs"})
         copy.put("k/005", {"n": "ours"})
         with pytest.raises(ConflictError) as caught:
@@ -239,12 +242,12 @@ class TestPull:
 class TestRemotes:
     @pytest.fixture
     def origin(self, shared_url):
-        with mnemosyne.clone(filled(), shared_url) as origin:
+        with mnemosyne_vcs.clone(filled(), shared_url) as origin:
             yield origin
 
     @pytest.fixture
     def copy(self, origin, other_url):
-        with mnemosyne.clone(origin.url, other_url, author="copier") as copy:
+        with mnemosyne_vcs.clone(origin.url, other_url, author="copier") as copy:
             yield copy
 
     def test_a_clone_remembers_where_it_came_from(self, origin, copy):
@@ -304,7 +307,7 @@ class TestRemotes:
             copy.fetch()
 
     def test_an_open_store_for_reading_keeps_none(self, origin):
-        with mnemosyne.open(origin.url, read_only=True) as reader:
+        with mnemosyne_vcs.open(origin.url, read_only=True) as reader:
             assert reader.remotes() == {}
             with pytest.raises(ReadOnlyError):
                 reader.add_remote("a", "x.mnem")
@@ -374,10 +377,10 @@ class TestWhatIsNoRemote:
 class TestClone:
     def test_a_name_that_is_none_makes_nothing(self, tmp_path):
         with pytest.raises(ValidationError, match="remote"):
-            mnemosyne.clone(filled(), tmp_path / "copy.mnem", remote="a/b")
+            mnemosyne_vcs.clone(filled(), tmp_path / "copy.mnem", remote="a/b")
         assert list(Path(tmp_path).iterdir()) == []
 
     def test_from_nothing_makes_nothing(self, tmp_path):
         with pytest.raises(NotFoundError, match=r"none\.mnem"):
-            mnemosyne.clone(tmp_path / "none.mnem", tmp_path / "copy.mnem")
+            mnemosyne_vcs.clone(tmp_path / "none.mnem", tmp_path / "copy.mnem")
         assert list(Path(tmp_path).iterdir()) == []

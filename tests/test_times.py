@@ -5,10 +5,10 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-import mnemosyne
-from mnemosyne import Repository, ValidationError
-from mnemosyne.revision import parse_time
-from mnemosyne.validation import MAX_MOMENT, MIN_MOMENT
+import mnemosyne_vcs
+from mnemosyne_vcs import Repository, ValidationError
+from mnemosyne_vcs.format.validation import MAX_MOMENT, MIN_MOMENT
+from mnemosyne_vcs.revision import parse_time
 
 BEYOND = MAX_MOMENT + 1
 
@@ -59,7 +59,7 @@ def test_times_in_revisions_are_exact():
 def late(tmp_path):
     """A store with one commit of the year 10000 and a record of that time, as a bundle brings."""
     path = tmp_path / "late.mnem"
-    with mnemosyne.open(path, create=True) as opened:
+    with mnemosyne_vcs.open(path, create=True) as opened:
         repo = Repository(opened.blocks.engine, author="late", clock=lambda: BEYOND)
         repo.put("k", "before", event_time=MAX_MOMENT)
         repo.put("k", "now", message="late")
@@ -69,10 +69,10 @@ def late(tmp_path):
 
 
 def test_a_time_that_no_datetime_can_be_is_a_number(late):
-    with mnemosyne.open(late, read_only=True) as repo:
+    with mnemosyne_vcs.open(late, read_only=True) as repo:
         commit = repo.resolve()
 
     assert commit.time == commit.when == BEYOND
-    assert mnemosyne.Commit("", (), "", "", "", "", MAX_MOMENT, 1).when == datetime(
+    assert mnemosyne_vcs.Commit("", (), "", "", "", "", MAX_MOMENT, 1).when == datetime(
         9999, 12, 31, 23, 59, 59, 999_000, UTC
     )

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne import NotFoundError, Provenance, ReadOnlyError, Repository, ValidationError
+import mnemosyne_vcs
+from mnemosyne_vcs import NotFoundError, Provenance, ReadOnlyError, Repository, ValidationError
 
-Values = Callable[[mnemosyne.Snapshot], dict[str, object]]
+Values = Callable[[mnemosyne_vcs.Snapshot], dict[str, object]]
 
 
 def found(repo: Repository, **criteria: object) -> dict[tuple[str, str], tuple[str, ...]]:
@@ -216,9 +216,9 @@ def test_a_record_that_arrives_meanwhile_is_taken_back_too(repo: Repository):
 
 
 def test_a_read_only_repository_plans(tmp_path):
-    with mnemosyne.open(tmp_path / "a.mnem", create=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         put(repo, "a", 1, source="bad")
-    with mnemosyne.open(tmp_path / "a.mnem", read_only=True) as repo:
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
         assert found(repo, source="bad") == {("main", "a"): ()}
         assert repo.retract(source="bad", dry_run=True).changes.keys() == {"main"}
         with pytest.raises(ReadOnlyError):
@@ -237,7 +237,7 @@ STEPS = st.lists(
 def test_tracing_and_retracting_agree_with_a_plain_account(
     steps: list[tuple[str, bool, list[str]]],
 ):
-    repo = mnemosyne.open("memory://", create=True)
+    repo = mnemosyne_vcs.open("memory://", create=True)
     versions: dict[str, list[tuple[int, bool]]] = {}
     for number, (key, bad, sources) in enumerate(steps):
         derived = [(source, "main") for source in sources if source in versions]

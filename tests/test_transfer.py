@@ -7,18 +7,11 @@ from itertools import count
 
 import pytest
 
-import mnemosyne
-from mnemosyne import (
-    BusyError,
-    CorruptObjectError,
-    EngineError,
-    NotFoundError,
-    Repository,
-    transfer,
-)
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.engine.memory import MemoryEngine
-from mnemosyne.objects import (
+import mnemosyne_vcs
+from mnemosyne_vcs import BusyError, CorruptObjectError, EngineError, NotFoundError, Repository
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import (
     EMPTY_NODE,
     Node,
     decode_node,
@@ -30,9 +23,10 @@ from mnemosyne.objects import (
     parse_id,
     text_id,
 )
-from mnemosyne.schema import check_block
-from mnemosyne.testing.faults import FaultyEngine
-from mnemosyne.tree import EMPTY_ROOT
+from mnemosyne_vcs.maintenance.strict import check_block
+from mnemosyne_vcs.sync import transfer
+from mnemosyne_vcs.testing.faults import FaultyEngine
+from mnemosyne_vcs.tree import EMPTY_ROOT
 from syncing import Disturbed, Lying, assert_complete, filled, fresh, objects, refs
 
 
@@ -44,7 +38,7 @@ def small_batches(monkeypatch):
 class TestTheHistoryIndex:
     def test_it_knows_what_has_come(self):
         repo = filled()
-        copy = mnemosyne.clone(repo, "memory://")
+        copy = mnemosyne_vcs.clone(repo, "memory://")
         for commit in repo.log():
             assert copy.blocks.engine.indexed(parse_id(commit.id))
         for key in repo.at():
@@ -54,7 +48,7 @@ class TestTheHistoryIndex:
 
     def test_one_that_was_emptied_is_completed(self):
         repo = filled()
-        copy = mnemosyne.clone(repo, "memory://")
+        copy = mnemosyne_vcs.clone(repo, "memory://")
         engine = copy.blocks.engine
         engine.clear_index()
         repo.put("new", 1)
@@ -66,7 +60,7 @@ class TestTheHistoryIndex:
 class TestOnlyWhatIsMissingTravels:
     def test_an_edit_sends_no_vector_again(self):
         repo = filled()
-        copy = mnemosyne.clone(repo, "memory://")
+        copy = mnemosyne_vcs.clone(repo, "memory://")
         repo.put("k/004", {"n": "edited"}, embedding=repo.at()["k/004"].embedding)
         sent = copy.fetch(repo)
         leaf_and_root = 2
@@ -75,7 +69,7 @@ class TestOnlyWhatIsMissingTravels:
 
     def test_what_is_put_back_is_there_already(self):
         repo = filled()
-        copy = mnemosyne.clone(repo, "memory://")
+        copy = mnemosyne_vcs.clone(repo, "memory://")
         before = repo.resolve()
         repo.delete("k/010")
         copy.fetch(repo)
@@ -87,14 +81,14 @@ class TestOnlyWhatIsMissingTravels:
         repo = fresh()
         for number in range(200):
             repo.put(f"k{number % 7}", number)
-        copy = mnemosyne.clone(repo, "memory://")
+        copy = mnemosyne_vcs.clone(repo, "memory://")
         repo.put("one", 1)
         reading = Disturbed(copy.blocks.engine, lambda: None, at=())
         Repository(reading).fetch(repo)
         assert reading.reads < 10
 
     def test_few_questions_are_asked_of_the_source(self, tmp_path):
-        with mnemosyne.open(tmp_path / "far.mnem", create=True) as repo:
+        with mnemosyne_vcs.open(tmp_path / "far.mnem", create=True) as repo:
             with repo.transaction() as tx:
                 for number in range(300):
                     tx.put(f"k{number}", number, embedding=[1, number])
@@ -110,7 +104,7 @@ class TestOnlyWhatIsMissingTravels:
         repo.create_branch("other", at="main~1")
         repo.put("far", 1, branch="other")
         repo.create_tag("far", at="other")
-        copy = mnemosyne.clone(repo, "memory://", branches=["side"])
+        copy = mnemosyne_vcs.clone(repo, "memory://", branches=["side"])
         assert copy.branches().keys() == {"side"}
         assert copy.tags().keys() == {"v1"}
         assert copy.fetch(repo).tags.keys() == {"far"}
@@ -174,11 +168,11 @@ class TestBreakingOff:
                 raise KeyboardInterrupt
 
         with pytest.raises(KeyboardInterrupt):
-            mnemosyne.clone(repo, tmp_path / "copy.mnem", progress=interrupt)
-        with mnemosyne.open(tmp_path / "copy.mnem", read_only=True) as half:
+            mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem", progress=interrupt)
+        with mnemosyne_vcs.open(tmp_path / "copy.mnem", read_only=True) as half:
             assert half.branches() == {}
             assert 0 < len(objects(half)) < len(objects(repo))
-        with mnemosyne.clone(repo, tmp_path / "copy.mnem") as copy:
+        with mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem") as copy:
             assert refs(copy) == refs(repo)
             assert copy.verify().ok
 
@@ -187,8 +181,8 @@ class TestBreakingOff:
         vector = next(b for b in objects(repo) if is_vector(b))
         lying = Repository(Lying(repo.blocks.engine, vector))
         with pytest.raises(CorruptObjectError):
-            mnemosyne.clone(lying, tmp_path / "copy.mnem")
-        with mnemosyne.clone(repo, tmp_path / "copy.mnem") as copy:
+            mnemosyne_vcs.clone(lying, tmp_path / "copy.mnem")
+        with mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem") as copy:
             assert refs(copy) == refs(repo)
             assert copy.verify().ok
 

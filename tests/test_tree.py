@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne import tree
-from mnemosyne.objects import Id, Node, decode_node, encode_node, object_id
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.format.objects import Id, Node, decode_node, encode_node, object_id
 
 SHORTEST, LONGEST = 21, 42
 

@@ -6,8 +6,8 @@ from bisect import bisect_left
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
-from mnemosyne import tree
-from mnemosyne.objects import Id, Node, object_id
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.format.objects import Id, Node, object_id
 
 PARTS = ["a", "b", "ab", "a-", "é", "￿", "𐀀", "\U0010ffff"]
 KEYS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("/".join)

@@ -13,10 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne.errors import ValidationError
-from mnemosyne.model import Provenance
-from mnemosyne.validation import (
+import mnemosyne_vcs
+from mnemosyne_vcs.errors import ValidationError
+from mnemosyne_vcs.format.validation import (
     MAX_DEPTH,
     check_content,
     check_integer,
@@ -25,6 +24,7 @@ from mnemosyne.validation import (
     check_provenance,
     check_text,
 )
+from mnemosyne_vcs.model import Provenance
 
 texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=10)
 values = st.recursive(
@@ -319,14 +319,14 @@ def test_a_bad_key_in_derived_from_is_refused():
 
 @pytest.mark.parametrize("moment", ["2026", 1.5, True, [1], 2**63], ids=repr)
 def test_event_times_are_integers_and_nothing_is_written(moment):
-    repository = mnemosyne.open("memory://", create=True)
+    repository = mnemosyne_vcs.open("memory://", create=True)
     with pytest.raises(ValidationError, match="event_time"):
         repository.put("k", 1, event_time=moment)
     assert not list(repository.log())
 
 
 def test_event_times_are_milliseconds():
-    repository = mnemosyne.open("memory://", create=True)
+    repository = mnemosyne_vcs.open("memory://", create=True)
     moment = datetime(2026, 11, 30, 9, 0, 0, 123000, tzinfo=UTC)
     for when in (moment, moment.replace(tzinfo=None)):
         repository.put("k", str(when), event_time=when)

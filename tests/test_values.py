@@ -9,8 +9,8 @@ from multiprocessing import get_context
 
 import pytest
 
-import mnemosyne
-from mnemosyne import ConflictError, Provenance, RefConflictError, TransactionDoneError
+import mnemosyne_vcs
+from mnemosyne_vcs import ConflictError, Provenance, RefConflictError, TransactionDoneError
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def values(repo, tmp_path):
     with pytest.raises(ConflictError) as clash:
         repo.merge("side")
     bundle = repo.export_car(tmp_path / "all.car")
-    with mnemosyne.open("memory://", create=True) as other:
+    with mnemosyne_vcs.open("memory://", create=True) as other:
         transfer = other.fetch(repo)
     memory = repo.at()
     return {
@@ -129,7 +129,7 @@ def test_commits_make_a_set(repo):
 
 
 def _lose(url):
-    with mnemosyne.open(url) as repo:
+    with mnemosyne_vcs.open(url) as repo:
         tx = repo.transaction()
         tx.put("k", {"mine": 1}, embedding=[1, 2])
         repo.put("k", {"theirs": 2}, embedding=[3, 4])
@@ -137,7 +137,7 @@ def _lose(url):
 
 
 def test_a_conflict_crosses_from_a_worker(shared_url):
-    mnemosyne.open(shared_url, create=True).close()
+    mnemosyne_vcs.open(shared_url, create=True).close()
 
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         error = pool.submit(_lose, shared_url).exception()

@@ -8,21 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import mnemosyne
-from mnemosyne import (
-    CorruptObjectError,
-    EngineError,
-    MnemosyneError,
-    NotFoundError,
-    Repository,
-)
-from mnemosyne.blocks import CollectedError
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.maintenance import verify_objects
-from mnemosyne.objects import parse_id
-from mnemosyne.refs import initialise
-from mnemosyne.testing import FaultyEngine
+import mnemosyne_vcs
+from mnemosyne_vcs import CorruptObjectError, EngineError, MnemosyneError, NotFoundError, Repository
+from mnemosyne_vcs.blocks import CollectedError
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.maintenance.verify import verify_objects
+from mnemosyne_vcs.refs import initialise
+from mnemosyne_vcs.testing import FaultyEngine
 from syncing import Disturbed, Plain, filled, fresh
 
 AT_ONCE = timedelta(0)
@@ -84,7 +78,7 @@ def test_what_is_copied_while_it_is_collected_is_whole(repo: Repository, tmp_pat
     names = count()
 
     def clone(other: Repository) -> None:
-        assert mnemosyne.clone(other, "memory://").verify().ok
+        assert mnemosyne_vcs.clone(other, "memory://").verify().ok
 
     def fetch(other: Repository) -> None:
         copy = fresh()
@@ -106,13 +100,13 @@ def test_what_is_copied_while_it_is_collected_is_whole(repo: Repository, tmp_pat
 def test_a_copy_of_a_store_that_is_collected_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mnemosyne.maintenance.BATCH", 2)
+    monkeypatch.setattr("mnemosyne_vcs.maintenance.verify.BATCH", 2)
     repo, names = fresh(), count()
 
     def back_up(other: Repository) -> None:
         path = tmp_path / f"{next(names)}.mnem"
         other.backup(path)
-        with mnemosyne.open(path) as copy:
+        with mnemosyne_vcs.open(path) as copy:
             assert copy.verify().ok
 
     times = list(disturbed(repo, back_up))
@@ -214,7 +208,7 @@ def test_what_would_take_long_to_tell_is_left_open(monkeypatch: pytest.MonkeyPat
     root = parse_id(repo.resolve(head).root)
     repo.delete_branch("trial")
     repo.gc(keep_reflog=AT_ONCE)
-    monkeypatch.setattr("mnemosyne.reach.MOST_READ", 3)
+    monkeypatch.setattr("mnemosyne_vcs.reach.MOST_READ", 3)
     with pytest.raises(NotFoundError, match="collected, or the store is damaged; `verify` tells"):
         Repository(repo.blocks.engine).blocks.read_one(root)
 
@@ -228,13 +222,13 @@ class TestIncomplete:
             faulty = FaultyEngine(filled(900).blocks.engine, [*[None] * number, "before"])
             faulty = FaultyEngine(faulty.engine, [*[None] * number, "before"], calls=["read"])
             with pytest.raises(EngineError):
-                mnemosyne.clone(Repository(faulty), path)
+                mnemosyne_vcs.clone(Repository(faulty), path)
             if path.exists():
                 return path
         raise AssertionError("unreachable")
 
     def test_a_clone_that_broke_off_is_not_sound(self, half: Path):
-        with mnemosyne.open(half) as repo:
+        with mnemosyne_vcs.open(half) as repo:
             report = repo.verify()
             assert [problem.kind for problem in report.problems] == ["corrupt"]
             assert "run the same clone again" in report.problems[0].message
@@ -245,14 +239,14 @@ class TestIncomplete:
     def test_it_does_not_become_an_empty_memory(self, half: Path):
         for _ in range(2):
             with pytest.raises(CorruptObjectError, match=r"half\.mnem is incomplete.*clone again"):
-                mnemosyne.open(half, create=True)
+                mnemosyne_vcs.open(half, create=True)
 
     def test_the_same_clone_goes_on_from_there(self, half: Path):
         held = set(open_engine(half).ids())
-        with mnemosyne.clone(filled(900), half) as copy:
+        with mnemosyne_vcs.clone(filled(900), half) as copy:
             assert copy.verify().ok
             assert held <= set(copy.blocks.engine.ids())
-        mnemosyne.open(half, create=True).close()
+        mnemosyne_vcs.open(half, create=True).close()
 
     def test_stores_without_a_branch(self, tmp_path: Path):
         engine = open_engine(tmp_path / "a.mnem", create=True)
@@ -268,7 +262,7 @@ class TestIncomplete:
         repo.delete_tag("v1")
         assert "all were deleted" in repo.verify().problems[0].message
         with pytest.raises(CorruptObjectError, match="reflog"):
-            mnemosyne.open(tmp_path / "a.mnem", create=True)
+            mnemosyne_vcs.open(tmp_path / "a.mnem", create=True)
         repo.create_branch("main", at=next(repo.reflog("main")).old)
         assert repo.verify().ok
 
@@ -302,7 +296,7 @@ class TestIncomplete:
         path.touch()
         for options in ({}, {"read_only": True}):
             with pytest.raises(CorruptObjectError, match="empty file"):
-                mnemosyne.open(path, **options)
+                mnemosyne_vcs.open(path, **options)
 
 
 class TestCloning:
@@ -312,7 +306,7 @@ class TestCloning:
                 filled().blocks.engine, [*[None] * number, "before"], calls=["read"]
             )
             with pytest.raises(EngineError):
-                mnemosyne.clone(Repository(faulty), tmp_path / "copy.mnem")
+                mnemosyne_vcs.clone(Repository(faulty), tmp_path / "copy.mnem")
             assert list(tmp_path.iterdir()) == []
 
     def test_a_file_that_was_there_is_left(self, tmp_path: Path):
@@ -320,7 +314,7 @@ class TestCloning:
         path.touch()
         faulty = FaultyEngine(filled().blocks.engine, ["before"], calls=["read"])
         with pytest.raises(EngineError):
-            mnemosyne.clone(Repository(faulty), path)
+            mnemosyne_vcs.clone(Repository(faulty), path)
         assert path.exists()
 
     def test_a_source_on_an_engine_that_is_not_built_in_is_no_remote(self, tmp_path: Path):
@@ -328,7 +322,7 @@ class TestCloning:
         repo = Repository(engine)
         initialise(repo.blocks, 0)
         repo.put("a", 1)
-        with mnemosyne.clone(repo, tmp_path / "copy.mnem", remote="there") as copy:
+        with mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem", remote="there") as copy:
             assert copy.at()["a"].content == 1
             assert copy.remotes() == {}
             assert copy.verify().ok

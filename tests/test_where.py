@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.errors import ValidationError
-from mnemosyne.model import Provenance, Record, Vectors
-from mnemosyne.where import predicate
+from mnemosyne_vcs.errors import ValidationError
+from mnemosyne_vcs.model import Provenance, Record, Vectors
+from mnemosyne_vcs.views.where import predicate
 
 
 def record(content) -> Record:

@@ -5,7 +5,7 @@ import shlex
 
 from click.testing import CliRunner
 
-from mnemosyne.cli.app import mnem
+from mnemosyne_vcs.cli.app import mnem
 
 WALK = """
 init

@@ -81,7 +81,7 @@ def costs(make: Make, lengths: Iterable[int], **how: bool) -> dict[str, Any]:
 def run_all(seeds: range) -> dict[str, Any]:
     """The results file of the memories in this project."""
     from benchmarks.run import machine
-    from mnemosyne import __version__
+    from mnemosyne_vcs import __version__
 
     start = time.perf_counter()
     swept = sweep(seeds)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import mnemosyne
+import mnemosyne_vcs
 from benchmarks.audit.memories import Memory, Origin
 from benchmarks.audit.runs import LEFT, MAIN, RIGHT, Contents, Edit, Step
-from mnemosyne import ConflictError, Provenance
+from mnemosyne_vcs import ConflictError, Provenance
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mnemosyne import Commit, Snapshot
-    from mnemosyne.model import Record
+    from mnemosyne_vcs import Commit, Snapshot
+    from mnemosyne_vcs.model import Record
 
 
 class VersionedMemory(Memory):
@@ -26,7 +26,9 @@ class VersionedMemory(Memory):
 
     def __init__(self, path: Path, *, durable: bool = False) -> None:
         self.path = path
-        self.repo = mnemosyne.open(path, create=True, durability="full" if durable else "relaxed")
+        self.repo = mnemosyne_vcs.open(
+            path, create=True, durability="full" if durable else "relaxed"
+        )
         self.commits: dict[int, Commit] = {}
         self._numbers: dict[str, int] = {}
         self._branches = {MAIN}

@@ -12,9 +12,9 @@ def first_read(url: str, key: str) -> dict[str, list[float]]:
     """Importing, opening the store and reading one record."""
 
     def read() -> None:
-        import mnemosyne
+        import mnemosyne_vcs
 
-        with mnemosyne.open(url) as repository:
+        with mnemosyne_vcs.open(url) as repository:
             repository.at()[key]
 
     return {"first_read": [timed(read)]}
@@ -24,9 +24,9 @@ def first_search(url: str, query: list[float]) -> dict[str, list[float]]:
     """Importing, opening the store and searching."""
 
     def search() -> None:
-        import mnemosyne
+        import mnemosyne_vcs
 
-        with mnemosyne.open(url) as repository:
+        with mnemosyne_vcs.open(url) as repository:
             repository.at().search(query, limit=10)
 
     return {"first_search": [timed(search)]}

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from benchmarks.engines.sites import Site
-    from mnemosyne.blocks import Blocks
-    from mnemosyne.engine.base import Engine, RefUpdate
-    from mnemosyne.objects import Id
+    from mnemosyne_vcs.blocks import Blocks
+    from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
+    from mnemosyne_vcs.format.objects import Id
 
 LOADS = 10
 
@@ -28,12 +28,12 @@ LOADS = 10
 def grow(site: Site, repository: str, records: int, commits: int) -> None:
     """Make a repository of that many records and commits: a few large commits, then commits of one
     record, of which every second one replaces a record."""
-    import mnemosyne
+    import mnemosyne_vcs
 
     singles = commits - LOADS
     loaded = records - (singles + 1) // 2
     vectors = data.random_vectors(data.SEED + 50, loaded)
-    with mnemosyne.open(site.url(repository), create=True, durability="relaxed") as store:
+    with mnemosyne_vcs.open(site.url(repository), create=True, durability="relaxed") as store:
         for part in range(LOADS):
             with store.transaction(message="load") as transaction:
                 for row in range(part, loaded, LOADS):
@@ -43,10 +43,10 @@ def grow(site: Site, repository: str, records: int, commits: int) -> None:
 
 def commit(site: Site, repository: str, first: int, count: int) -> None:
     """Commit records one by one: new ones from row ``first`` on, and replaced ones by turns."""
-    import mnemosyne
+    import mnemosyne_vcs
 
     vectors = data.random_vectors(data.SEED + 60 + first, count)
-    with mnemosyne.open(site.url(repository), durability="relaxed") as store:
+    with mnemosyne_vcs.open(site.url(repository), durability="relaxed") as store:
         for number in range(count):
             row = first - 1 - number // 2 if number % 2 else first + number // 2
             store.put(key(row), content(-1 - row - first), embedding=vectors[number])
@@ -54,29 +54,29 @@ def commit(site: Site, repository: str, first: int, count: int) -> None:
 
 def count(site: Site, repository: str) -> int:
     """How many records a repository has."""
-    import mnemosyne
+    import mnemosyne_vcs
 
-    with mnemosyne.open(site.url(repository), read_only=True) as store:
+    with mnemosyne_vcs.open(site.url(repository), read_only=True) as store:
         return store.at().count()
 
 
 def clone(source: Site, origin: str, target: Site, copy: str) -> dict[str, list[float]]:
     """Seconds that a clone takes."""
-    import mnemosyne
+    import mnemosyne_vcs
 
     def run() -> None:
-        mnemosyne.clone(source.url(origin), target.url(copy)).close()
+        mnemosyne_vcs.clone(source.url(origin), target.url(copy)).close()
 
     return {"clone": [timed(run)]}
 
 
 def pull(target: Site, copy: str) -> dict[str, list[float]]:
     """Seconds that a pull from where the copy came from takes, both stores being open."""
-    import mnemosyne
+    import mnemosyne_vcs
 
     with (
-        mnemosyne.open(target.url(copy)) as repository,
-        mnemosyne.open(repository.remotes()["origin"], read_only=True) as origin,
+        mnemosyne_vcs.open(target.url(copy)) as repository,
+        mnemosyne_vcs.open(repository.remotes()["origin"], read_only=True) as origin,
     ):
         origin.resolve()
         repository.resolve()
@@ -85,16 +85,16 @@ def pull(target: Site, copy: str) -> dict[str, list[float]]:
 
 def metered_clone(source: Site, origin: str, target: Site, copy: str) -> dict[str, list[float]]:
     """The bytes of a clone, of which nothing is timed."""
-    from mnemosyne import sync
-    from mnemosyne.blocks import Blocks
-    from mnemosyne.engine import open_engine
+    from mnemosyne_vcs.blocks import Blocks
+    from mnemosyne_vcs.engine import open_engine
+    from mnemosyne_vcs.sync import branches
 
     def run(source_url: str, target_url: str) -> int:
         there = Blocks(open_engine(source_url, read_only=True))
         here = open_engine(target_url, create=True)
         given = _counted(here)
-        mover = sync.Mover("benchmark", time.time_ns() // 1_000_000)
-        sync.clone(there, here, mover, remote="origin")
+        mover = branches.Mover("benchmark", time.time_ns() // 1_000_000)
+        branches.clone(there, here, mover, remote="origin")
         return sum(given)
 
     needed = _needed(source, origin, None)
@@ -103,15 +103,15 @@ def metered_clone(source: Site, origin: str, target: Site, copy: str) -> dict[st
 
 def metered_pull(source: Site, origin: str, target: Site, copy: str) -> dict[str, list[float]]:
     """The bytes of a pull, of which nothing is timed."""
-    import mnemosyne
+    import mnemosyne_vcs
 
     def run(source_url: str, target_url: str) -> int:
-        with mnemosyne.open(target_url) as repository:
+        with mnemosyne_vcs.open(target_url) as repository:
             given = _counted(repository.blocks.engine)
             repository.pull(source_url)
             return sum(given)
 
-    with mnemosyne.open(target.url(copy)) as repository:
+    with mnemosyne_vcs.open(target.url(copy)) as repository:
         before = repository.resolve().id
     return _metered("pull", run, source, origin, target, copy, _needed(source, origin, before))
 
@@ -151,9 +151,9 @@ def _counted(engine: Engine) -> list[int]:
 
 def _needed(site: Site, repository: str, known: str | None) -> int:
     """Bytes of the blocks that ``main`` reaches and a commit, if one is given, does not."""
-    import mnemosyne
+    import mnemosyne_vcs
 
-    with mnemosyne.open(site.url(repository), read_only=True) as store:
+    with mnemosyne_vcs.open(site.url(repository), read_only=True) as store:
         there = _reached(store.blocks, store.resolve().id)
         if known is not None:
             there -= _reached(store.blocks, known)
@@ -164,7 +164,7 @@ def _needed(site: Site, repository: str, known: str | None) -> int:
 
 def _reached(blocks: Blocks, head: str) -> set[Id]:
     """All blocks that a commit reaches."""
-    from mnemosyne.objects import decode_record, parse_id
+    from mnemosyne_vcs.format.objects import decode_record, parse_id
 
     lookup = blocks.walk()
     known: set[Id] = set()

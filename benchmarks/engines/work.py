@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from benchmarks.engines.sites import Site
-    from mnemosyne import Commit, Repository
+    from mnemosyne_vcs import Commit, Repository
 
 BATCH = 1_000
 IN_A_ROW = 100
@@ -24,10 +24,10 @@ _EVENTS = ("asked for invoices in euros", "prefers a call to a letter", "renews 
 
 def load(site: Site, dataset: Path) -> dict[str, list[float]]:
     """Write the whole dataset, in commits of ``BATCH`` records."""
-    import mnemosyne
+    import mnemosyne_vcs
 
     vectors = data.read(dataset).vectors
-    with mnemosyne.open(site.url(STORE), create=True) as repository:
+    with mnemosyne_vcs.open(site.url(STORE), create=True) as repository:
 
         def write() -> None:
             for start in range(0, len(vectors), BATCH):
@@ -53,7 +53,7 @@ def commits(
         repeats: how many commits of each kind.
         cores: those that this process keeps to; by default all.
     """
-    import mnemosyne
+    import mnemosyne_vcs
 
     keep_to(cores)
     size, length = data.read(dataset).size, min(IN_A_ROW, repeats)
@@ -61,8 +61,8 @@ def commits(
     vectors = iter(data.random_vectors(data.SEED + 100 + number, 3 * parts * length))
     samples, raw = Samples(), site.raw()
     with (
-        mnemosyne.open(site.url(STORE)) as repository,
-        mnemosyne.open(site.url(STORE), read_only=True) as reader,
+        mnemosyne_vcs.open(site.url(STORE)) as repository,
+        mnemosyne_vcs.open(site.url(STORE), read_only=True) as reader,
     ):
         _read_tree(repository)
         for part in range(parts):
@@ -99,11 +99,11 @@ def reads(site: Site, dataset: Path, repeats: int) -> dict[str, list[float]]:
     Each begins with the question where the branch is, so that it sees what others have committed.
     The nodes of the tree were read before, the records were not.
     """
-    import mnemosyne
+    import mnemosyne_vcs
 
     found = data.read(dataset)
     samples, raw = Samples(), site.raw()
-    with mnemosyne.open(site.url(STORE)) as repository:
+    with mnemosyne_vcs.open(site.url(STORE)) as repository:
         sizes = [_stored_bytes(repository, key(row)) for row in range(min(10, found.size))]
         for size in sizes:
             raw.writes["raw_write"](bytes(size))
@@ -143,8 +143,8 @@ def content(row: int) -> dict[str, Any]:
 
 def made_by(repository: Repository, commit: Commit) -> bytes:
     """The bytes of the blocks that a commit has made, one after the other."""
-    from mnemosyne.additions import additions
-    from mnemosyne.objects import parse_id
+    from mnemosyne_vcs.format.objects import parse_id
+    from mnemosyne_vcs.sync.new_objects import additions
 
     blocks = repository.blocks
 
@@ -159,7 +159,7 @@ def made_by(repository: Repository, commit: Commit) -> bytes:
 
 def _stored_bytes(repository: Repository, name: str) -> int:
     """The size of a record as stored, without its vectors, which are read when asked for."""
-    from mnemosyne import tree
+    from mnemosyne_vcs import tree
 
     blocks, snapshot = repository.blocks, repository.at()
     block = tree.get(blocks.node, snapshot.root, name)

@@ -18,19 +18,19 @@ from crewai.memory.storage.factory import resolve_memory_storage, set_memory_sto
 from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 
-import mnemosyne
-from mnemosyne import (
+import mnemosyne_vcs
+from mnemosyne_vcs import (
     CorruptObjectError,
     EngineError,
     NotFoundError,
     ReadOnlyError,
     ValidationError,
 )
-from mnemosyne.adapters.crewai import MnemosyneStorageBackend, register, unregister
-from mnemosyne.engine import open_engine
-from mnemosyne.objects import parse_id
-from mnemosyne.refs import ROOT_COMMIT
-from mnemosyne.tree import EMPTY_ROOT
+from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend, register, unregister
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.refs import ROOT_COMMIT
+from mnemosyne_vcs.tree import EMPTY_ROOT
 
 
 def record(id: str, content: str = "text", vector: object = (1.0, 0.0), **fields: object):
@@ -40,7 +40,7 @@ def record(id: str, content: str = "text", vector: object = (1.0, 0.0), **fields
 
 def exists(url: str) -> bool:
     try:
-        mnemosyne.open(url).close()
+        mnemosyne_vcs.open(url).close()
     except NotFoundError:
         return False
     return True
@@ -383,7 +383,7 @@ class TestProcess:
 class TestApartFromAnyStore:
     def test_importing_mnemosyne_imports_no_framework(self):
         code = (
-            "import sys, mnemosyne, mnemosyne.cli, mnemosyne.testing\n"
+            "import sys, mnemosyne_vcs, mnemosyne_vcs.cli, mnemosyne_vcs.testing\n"
             "bad = {'crewai', 'lancedb', 'pyarrow', 'chromadb', 'numpy'} & set(sys.modules)\n"
             "assert not bad, bad"
         )
@@ -395,7 +395,7 @@ class TestApartFromAnyStore:
         text = tmp_path / "text.mnem"
         text.write_text("hello, this is no database\n" * 40)
         for bad in (directory, text):
-            with pytest.raises((EngineError, mnemosyne.CorruptObjectError), match=bad.name):
+            with pytest.raises((EngineError, mnemosyne_vcs.CorruptObjectError), match=bad.name):
                 MnemosyneStorageBackend(bad).count()
         assert text.read_text().startswith("hello")
 
@@ -410,7 +410,7 @@ def test_half_a_clone_does_not_become_an_empty_memory(tmp_path):
     for _ in range(2):
         with pytest.raises(CorruptObjectError, match="run the same clone again"):
             half.save([record("b")])
-    mnemosyne.clone(tmp_path / "whole.mnem", path).close()
+    mnemosyne_vcs.clone(tmp_path / "whole.mnem", path).close()
     assert half.count() == 1
     half.save([record("b")])
     assert half.count() == 2

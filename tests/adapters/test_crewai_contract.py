@@ -6,13 +6,13 @@ import pytest
 if find_spec("crewai") is None:
     pytest.skip("crewai is not installed", allow_module_level=True)
 
-from mnemosyne.testing.crewai import CheckpointContract, StorageBackendContract
+from mnemosyne_vcs.testing.crewai import CheckpointContract, StorageBackendContract
 
 pytestmark = pytest.mark.crewai
 
 
 class TestMnemosyneBackend(StorageBackendContract, CheckpointContract):
-    opener = "mnemosyne.adapters.crewai:MnemosyneStorageBackend"
+    opener = "mnemosyne_vcs.adapters.crewai:MnemosyneStorageBackend"
 
 
 def test_no_group_hides_a_test_of_another():

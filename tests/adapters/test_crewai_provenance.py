@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mnemosyne.adapters.crewai.provenance import Origin, _SeenAgents, current_origin, listen
+from mnemosyne_vcs.adapters.crewai.provenance import Origin, _SeenAgents, current_origin, listen
 
 pytest.importorskip("crewai")
 pytestmark = [
@@ -417,7 +417,7 @@ class TestWithoutCrewAI:
 
     def test_importing_does_not_import_crewai(self):
         code = (
-            "import sys, mnemosyne.adapters.crewai.provenance;"
+            "import sys, mnemosyne_vcs.adapters.crewai.provenance;"
             "sys.exit(any(name.partition('.')[0] == 'crewai' for name in sys.modules))"
         )
         assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,7 +1,7 @@
 import pytest
 
-from mnemosyne.testing.crewai.outcomes import Outcome, run_to_end
-from mnemosyne.testing.crewai.report import Column, write_page
+from mnemosyne_vcs.testing.crewai.outcomes import Outcome, run_to_end
+from mnemosyne_vcs.testing.crewai.report import Column, write_page
 
 SOURCE = '''
 import os

@@ -10,8 +10,8 @@ import sys
 
 import pytest
 
-from mnemosyne.cli.demo import reader
-from mnemosyne.cli.demo.embedder import DIMENSION, embed
+from mnemosyne_vcs.cli.demo import reader
+from mnemosyne_vcs.cli.demo.embedder import DIMENSION, embed
 
 TICKET = "Ticket 7: Customer 12 writes: we are on the Team plan, so answer within 1 day."
 NOTE = "Note 9: Customer 12 asked what a downgrade to Free would change."
@@ -106,7 +106,7 @@ def played(tmp_path_factory):
     pytest.importorskip("crewai")
     from rich.console import Console
 
-    from mnemosyne.cli.demo import run
+    from mnemosyne_vcs.cli.demo import run
 
     path = tmp_path_factory.mktemp("demo") / "demo.mnem"
     printed = io.StringIO()
@@ -144,10 +144,10 @@ class TestStory:
         assert story.learned.trailers["Run-Id"] != story.poisoned.trailers["Run-Id"]
 
     def test_the_undo_gives_the_earlier_state_and_keeps_the_history(self, played):
-        import mnemosyne
+        import mnemosyne_vcs
 
         story, path, _ = played
-        with mnemosyne.open(str(path)) as repository:
+        with mnemosyne_vcs.open(str(path)) as repository:
             commits = [commit.id for commit in repository.log()]
             assert commits[0] == story.undone.id
             assert commits.index(story.poisoned.id) < commits.index(story.learned.id)
@@ -170,8 +170,8 @@ class TestStory:
         pytest.importorskip("crewai")
         from rich.console import Console
 
-        from mnemosyne.cli.demo import run
-        from mnemosyne.errors import AlreadyExistsError
+        from mnemosyne_vcs.cli.demo import run
+        from mnemosyne_vcs.errors import AlreadyExistsError
 
         path = tmp_path / "mine.mnem"
         path.write_text("mine")
@@ -184,7 +184,7 @@ class TestStory:
         code = (
             "import socket, sys; from pathlib import Path; from rich.console import Console;"
             "socket.socket.connect = socket.getaddrinfo = None;"
-            "from mnemosyne.cli.demo import run; run(Path(sys.argv[1]), Console(width=120))"
+            "from mnemosyne_vcs.cli.demo import run; run(Path(sys.argv[1]), Console(width=120))"
         )
         own = {name: value for name, value in os.environ.items() if "CREWAI" not in name}
         done = subprocess.run(

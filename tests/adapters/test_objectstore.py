@@ -17,11 +17,11 @@ from adapters.test_backend import (  # noqa: F401
     registered,
 )
 from adapters.test_backend import TestProcess as _TestProcess
-from mnemosyne import EngineError
-from mnemosyne.adapters.crewai import MnemosyneStorageBackend
-from mnemosyne.testing.crewai import CheckpointContract, StorageBackendContract
-from mnemosyne.testing.crewai.base import OpenBackend
-from mnemosyne.testing.crewai.peer import Peers
+from mnemosyne_vcs import EngineError
+from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend
+from mnemosyne_vcs.testing.crewai import CheckpointContract, StorageBackendContract
+from mnemosyne_vcs.testing.crewai.base import OpenBackend
+from mnemosyne_vcs.testing.crewai.peer import Peers
 from objectstore.fixtures import folder, keys, new_folder, new_url, seaweedfs, url  # noqa: F401
 from objectstore.server import SeaweedFS
 
@@ -45,7 +45,7 @@ class TestProcess(_TestProcess):
 
 
 class TestContract(StorageBackendContract, CheckpointContract):
-    opener = "mnemosyne.adapters.crewai:MnemosyneStorageBackend"
+    opener = "mnemosyne_vcs.adapters.crewai:MnemosyneStorageBackend"
 
     @pytest.fixture
     def locate(self, seaweedfs: SeaweedFS, folder: str) -> Callable[[str], str]:  # noqa: F811

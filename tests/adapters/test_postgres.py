@@ -13,8 +13,8 @@ from adapters.test_backend import (  # noqa: F401
     backend,
     registered,
 )
-from mnemosyne.adapters.crewai import MnemosyneStorageBackend
-from mnemosyne.testing.crewai import CheckpointContract, StorageBackendContract
+from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend
+from mnemosyne_vcs.testing.crewai import CheckpointContract, StorageBackendContract
 from postgres.fixtures import new_url, server, url  # noqa: F401
 from postgres.server import Server
 
@@ -22,7 +22,7 @@ pytestmark = pytest.mark.crewai
 
 
 class TestContract(StorageBackendContract, CheckpointContract):
-    opener = "mnemosyne.adapters.crewai:MnemosyneStorageBackend"
+    opener = "mnemosyne_vcs.adapters.crewai:MnemosyneStorageBackend"
 
     @pytest.fixture
     def locate(self, server: Server, url: str) -> Callable[[str], str]:  # noqa: F811

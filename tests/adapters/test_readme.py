@@ -54,7 +54,7 @@ def _run(command, expected):
     words = shlex.split(command)
     assert words[0] == "mnem"
     done = subprocess.run(
-        [sys.executable, "-m", "mnemosyne", *words[1:]],
+        [sys.executable, "-m", "mnemosyne_vcs", *words[1:]],
         check=False,
         capture_output=True,
         text=True,

@@ -10,8 +10,8 @@ from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 
-from mnemosyne import ValidationError
-from mnemosyne.adapters.crewai import MnemosyneStorageBackend
+from mnemosyne_vcs import ValidationError
+from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend
 
 WHOLE = {
     "content": "by hand",

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-import mnemosyne
-from mnemosyne import Provenance, Repository
-from mnemosyne.cli.app import mnem as app
+import mnemosyne_vcs
+from mnemosyne_vcs import Provenance, Repository
+from mnemosyne_vcs.cli.app import mnem as app
 
 RUN_1 = "aaaaaaaa-1111-4000-8000-000000000001"
 RUN_2 = "bbbbbbbb-2222-4000-8000-000000000002"
@@ -38,7 +38,7 @@ class Store:
 def store(tmp_path, clock):
     """`main`: three records, then one of them misread; `what-if`: one record more."""
     path = tmp_path / "memory.mnem"
-    with mnemosyne.open(path, create=True) as opened:
+    with mnemosyne_vcs.open(path, create=True) as opened:
         repo = Repository(opened.blocks.engine, author="crewai", clock=clock)
         trailers = {"Run-Id": RUN_1, "Save-Id": SAVE_1, "Crew": "the support desk"}
         with repo.transaction(trailers=trailers) as tx:
@@ -114,7 +114,7 @@ def process(here):
 
     def run(*arguments: str, code: int = 0, **environment: str) -> Ran:
         done = subprocess.run(
-            [sys.executable, "-m", "mnemosyne", *arguments],
+            [sys.executable, "-m", "mnemosyne_vcs", *arguments],
             capture_output=True, text=True, encoding="utf-8", check=False,
             stdin=subprocess.DEVNULL, env={**os.environ, **environment},
         )  # fmt: skip

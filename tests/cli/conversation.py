@@ -21,7 +21,7 @@ def converse(answers, *arguments, **environment):
     Returns:
         What it showed, and its exit code.
     """
-    command = [sys.executable, "-m", "mnemosyne", *arguments]
+    command = [sys.executable, "-m", "mnemosyne_vcs", *arguments]
     child, screen = pty.fork()
     if child == 0:
         signal.signal(signal.SIGINT, signal.SIG_DFL)  # a background job ignores it

@@ -2,8 +2,8 @@
 
 import pytest
 
-import mnemosyne
-from mnemosyne.revision import short_id
+import mnemosyne_vcs
+from mnemosyne_vcs.revision import short_id
 
 from .conftest import NOTE, PLAN, RUN_1, TEAM, memory
 
@@ -35,7 +35,7 @@ class TestLogFilters:
         assert [commit["message"] for commit in found] == messages
 
     def test_merges_only_by_their_first_parents(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.merge("what-if")
 
         assert len(mnem("log", "--oneline").lines) == 4
@@ -61,7 +61,7 @@ class TestBlame:
         assert line.endswith("4821 is on Free")
 
     def test_of_a_field_that_the_last_writer_left_alone(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.put(PLAN, memory("4821 is on Free", 1.0))
 
         last = mnem("blame", PLAN, "--json").json["commit"]["id"]
@@ -87,7 +87,7 @@ class TestBlame:
         assert len(mnem("blame", "--prefix", "/crew/support/").lines) == 2
 
     def test_as_it_was_and_of_what_is_deleted(self, mnem, store):
-        with mnemosyne.open(store.path, author="cleaner") as repo:
+        with mnemosyne_vcs.open(store.path, author="cleaner") as repo:
             repo.delete(PLAN)
 
         assert "(deleted)" in mnem("blame", PLAN).stdout

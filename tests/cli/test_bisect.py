@@ -5,16 +5,16 @@ import sys
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 
 FAULT = 11
-MNEM = f"{sys.executable} -m mnemosyne"
+MNEM = f"{sys.executable} -m mnemosyne_vcs"
 
 
 @pytest.fixture
 def commits(tmp_path):
     """Twenty commits; in one of them the plan becomes Free, and a note appears, another goes."""
-    with mnemosyne.open(tmp_path / "memory.mnem", create=True, author="crew") as repo:
+    with mnemosyne_vcs.open(tmp_path / "memory.mnem", create=True, author="crew") as repo:
         repo.put("old/note", "read me")
         for number in range(20):
             with repo.transaction(message=f"commit {number}", trailers={"Run-Id": "r"}) as tx:

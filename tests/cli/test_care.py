@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 
 from .conftest import NOTE, PLAN, TEAM
 
 
 def heads(path):
-    with mnemosyne.open(path, read_only=True) as repo:
+    with mnemosyne_vcs.open(path, read_only=True) as repo:
         return repo.branches(), repo.tags()
 
 
@@ -157,7 +157,7 @@ class TestJsonLines:
         ).json  # fmt: skip
 
         assert (commit["message"], commit["author"]) == ("take over", "lead")
-        with mnemosyne.open(store.path) as ours, mnemosyne.open(elsewhere) as theirs:
+        with mnemosyne_vcs.open(store.path) as ours, mnemosyne_vcs.open(elsewhere) as theirs:
             pairs = zip(ours.at().scan(), theirs.at().scan(), strict=True)
             assert all(a.same_value(b) for a, b in pairs)
         again = mnem("import", "now.jsonl", "-s", str(elsewhere), "--json").json

@@ -2,13 +2,13 @@
 
 import pytest
 
-import mnemosyne
-from mnemosyne import errors
-from mnemosyne.cli.failures import EXIT_CODES, exit_code
+import mnemosyne_vcs
+from mnemosyne_vcs import errors
+from mnemosyne_vcs.cli.failures import EXIT_CODES, exit_code
 
 
 def make(path):
-    mnemosyne.open(path, create=True).close()
+    mnemosyne_vcs.open(path, create=True).close()
 
 
 class TestStore:
@@ -89,7 +89,7 @@ class TestSharedOptions:
 
     @pytest.mark.parametrize("arguments", [("--version",), ("log", "--version")])
     def test_version(self, mnem, arguments):
-        assert mnem(*arguments).stdout == f"mnem {mnemosyne.__version__}\n"
+        assert mnem(*arguments).stdout == f"mnem {mnemosyne_vcs.__version__}\n"
 
     def test_help_lists_every_verb_and_exit_code(self, mnem):
         text = mnem("--help").stdout

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne.revision import short_id
+from mnemosyne_vcs.revision import short_id
 
 from .conftest import NOTE, PLAN, TEAM
 
-MNEM = f'#!/bin/sh\nexec "{sys.executable}" -m mnemosyne "$@"\n'
+MNEM = f'#!/bin/sh\nexec "{sys.executable}" -m mnemosyne_vcs "$@"\n'
 TAB = """
 eval "$(mnem completions bash)"
 COMP_WORDS=({words})

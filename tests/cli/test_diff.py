@@ -2,7 +2,7 @@
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 
 from .conftest import NOTE, PLAN, TEAM
 
@@ -55,7 +55,7 @@ def test_json_is_one_change_a_line(mnem, store):
 
 
 def test_null_is_a_value_and_a_vector_has_no_numbers(mnem, store):
-    with mnemosyne.open(store.path) as repo:
+    with mnemosyne_vcs.open(store.path) as repo:
         repo.put("x", {"a": 1}, embedding=[1, 0, 0])
         repo.put("x", {"a": None}, embedding=[0, 1, 0])
 

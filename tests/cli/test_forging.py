@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-import mnemosyne
-from mnemosyne import Provenance, Repository
-from mnemosyne.cli import output
-from mnemosyne.cli.app import mnem as app
-from mnemosyne.cli.output import dumps
-from mnemosyne.cli.visible import printable
+import mnemosyne_vcs
+from mnemosyne_vcs import Provenance, Repository
+from mnemosyne_vcs.cli import output
+from mnemosyne_vcs.cli.app import mnem as app
+from mnemosyne_vcs.cli.output import dumps
+from mnemosyne_vcs.cli.visible import printable
 
 HIDDEN = (
     "\x00\x07\x1b\x7f\x85\x9b\r\n\t\v\f\x1c\u2028\u2029\u202a\u202e\u2066\u2069\u061c\u200e\u200f"
@@ -28,7 +28,7 @@ KEY = f"notes/{NAME}"
 def hostile(tmp_path, clock):
     """A store in which every text that a writer chooses would forge lines if it were let."""
     path = tmp_path / "memory.mnem"
-    with mnemosyne.open(path, create=True) as opened:
+    with mnemosyne_vcs.open(path, create=True) as opened:
         repo = Repository(opened.blocks.engine, author=HOSTILE, clock=clock)
         origin = Provenance(*(HOSTILE,) * 7, ((KEY, HOSTILE),), *(HOSTILE,) * 3)
         for content in (HOSTILE, {HOSTILE: HOSTILE}, {HOSTILE: [HOSTILE]}):

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import mnemosyne
-from mnemosyne.cli.graph import ASCII, UNICODE, draw
-from mnemosyne.cli.lanes import Edge, layout
-from mnemosyne.revision import short_id
+import mnemosyne_vcs
+from mnemosyne_vcs.cli.graph import ASCII, UNICODE, draw
+from mnemosyne_vcs.present.graph_layout import Edge, layout
+from mnemosyne_vcs.revision import short_id
 
 from .conftest import RUN_2
 
@@ -93,7 +93,7 @@ def test_every_line_leads_from_a_commit_to_its_parent(commits):
 class TestLog:
     @pytest.fixture
     def merged(self, store):
-        with mnemosyne.open(store.path, author="lead") as repo:
+        with mnemosyne_vcs.open(store.path, author="lead") as repo:
             repo.put("later", 1, message="later on main")
             merge = repo.merge("what-if")
             return merge.id

@@ -2,10 +2,10 @@
 
 import pytest
 
-import mnemosyne
-from mnemosyne import Repository
-from mnemosyne.objects import StoredRecord, encode_record, new_salt, object_id
-from mnemosyne.validation import MAX_MOMENT
+import mnemosyne_vcs
+from mnemosyne_vcs import Repository
+from mnemosyne_vcs.format.objects import StoredRecord, encode_record, new_salt, object_id
+from mnemosyne_vcs.format.validation import MAX_MOMENT
 
 BEYOND = MAX_MOMENT + 1
 
@@ -13,7 +13,7 @@ BEYOND = MAX_MOMENT + 1
 @pytest.fixture
 def late(tmp_path):
     path = tmp_path / "late.mnem"
-    with mnemosyne.open(path, create=True) as opened:
+    with mnemosyne_vcs.open(path, create=True) as opened:
         repo = Repository(opened.blocks.engine, author="late", clock=lambda: BEYOND)
         stored = StoredRecord("from elsewhere", "0" * 32, event_time=2**63 - 1)
         data = encode_record(stored, new_salt())
@@ -44,7 +44,7 @@ def late(tmp_path):
 def test_no_verb_stumbles(here, late, arguments, form):
     from click.testing import CliRunner
 
-    from mnemosyne.cli.app import mnem
+    from mnemosyne_vcs.cli.app import mnem
 
     ran = CliRunner().invoke(mnem, [*arguments, *form, "-s", late])
 

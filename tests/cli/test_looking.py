@@ -5,9 +5,9 @@ import sqlite3
 
 import pytest
 
-import mnemosyne
-from mnemosyne.cli.describe import age, byte_size, counted
-from mnemosyne.revision import short_id
+import mnemosyne_vcs
+from mnemosyne_vcs.cli.describe import age, byte_size, counted
+from mnemosyne_vcs.revision import short_id
 
 from .conftest import LONG, NOTE, PLAN, RUN_1, RUN_2, SAVE_1, TEAM
 
@@ -139,7 +139,7 @@ class TestShow:
         assert mnem("show", "what-if:notes:1/x", "--json").json["content"] == {"a": 1}
 
     def test_a_revision_comes_before_a_key_of_that_name(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.put("main", "a record")
 
         assert "root" in mnem("show", "main", "--json").json
@@ -191,7 +191,7 @@ class TestLs:
         }
 
     def test_a_record_above_others(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.put("a", 1)
             repo.put("a/b", 2)
 
@@ -258,7 +258,7 @@ class TestWhy:
         assert f"put back by {short_id(undone)}" in mnem("why", PLAN).stdout
 
     def test_a_deleted_record(self, mnem, store):
-        with mnemosyne.open(store.path, author="cleaner") as repo:
+        with mnemosyne_vcs.open(store.path, author="cleaner") as repo:
             repo.delete(TEAM)
 
         text = mnem("why", TEAM).stdout
@@ -273,7 +273,7 @@ class TestWhy:
         assert why["earlier"] == []
 
     def test_without_the_index_of_history(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.blocks.engine.clear_index()
 
         assert mnem("why", PLAN, "--json").json["written"]["commit"]["id"] == store.poisoned
@@ -337,7 +337,7 @@ class TestWords:
 
 
 def test_stored_text_cannot_steer_a_terminal(mnem, store):
-    with mnemosyne.open(store.path) as repo:
+    with mnemosyne_vcs.open(store.path) as repo:
         repo.put("evil", "\x1b[2J\x9b gone", message="\x1b]0;title\x07", author="\x1b[5m")
 
     for arguments in (("log",), ("show",), ("show", ":evil"), ("ls", "-rl"), ("why", "evil"),
@@ -347,7 +347,7 @@ def test_stored_text_cannot_steer_a_terminal(mnem, store):
 
 
 def test_json_keeps_every_character(mnem, store):
-    with mnemosyne.open(store.path) as repo:
+    with mnemosyne_vcs.open(store.path) as repo:
         repo.put("text", "tab\t esc\x1b del\x7f c1\x9b é 🧠")
 
     assert json.loads(mnem("show", ":text", "--json").stdout)["content"] == (
@@ -369,7 +369,7 @@ def test_looking_never_writes(mnem, store):
 
 
 def test_a_moved_record_is_one_change(mnem, store):
-    with mnemosyne.open(store.path) as repo, repo.transaction() as tx:
+    with mnemosyne_vcs.open(store.path) as repo, repo.transaction() as tx:
         tx.move(TEAM, "/archive/team")
 
     assert f"moved  /archive/team  from {TEAM}" in mnem("show").lines

@@ -5,8 +5,8 @@ import shlex
 
 import pytest
 
-import mnemosyne
-from mnemosyne import Provenance
+import mnemosyne_vcs
+from mnemosyne_vcs import Provenance
 
 from .conversation import converse
 
@@ -31,7 +31,7 @@ def present(repo, branch="main"):
 def sides(tmp_path):
     """Two branches with a conflict of each kind, and a change that fits."""
     path = tmp_path / "memory.mnem"
-    with mnemosyne.open(path, create=True, author="crew") as repo:
+    with mnemosyne_vcs.open(path, create=True, author="crew") as repo:
         with repo.transaction(message="learn") as tx:
             for key in ("p/plan", "p/edited", "p/deleted", "p/moved"):
                 tx.put(key, FREE, embedding=[1, 0])
@@ -73,7 +73,7 @@ class TestConflicts:
         assert ran.stdout == ""
         for key, kind in KINDS.items():
             assert f"{key} ({kind}): " in ran.stderr
-        with mnemosyne.open(sides, read_only=True) as repo:
+        with mnemosyne_vcs.open(sides, read_only=True) as repo:
             assert repo.resolve().message == "on main"
 
     def test_who_wrote_each_side_from_what_and_what_clashes(self, mnem, sides):
@@ -93,7 +93,7 @@ class TestConflicts:
         assert re.search(r"ours, main:\n    \(no record\)\n    deleted by .* crew  on main", shown)
 
     def test_embeddings_that_clash(self, mnem, sides):
-        with mnemosyne.open(sides) as repo:
+        with mnemosyne_vcs.open(sides) as repo:
             repo.put("p/plan", MINE, embedding=[1, 1])
             repo.put("p/plan", MINE, embedding=[0, 1], branch="other")
 
@@ -113,7 +113,7 @@ class TestConflicts:
         assert "keep it at /u/added" in shown and "take it at /t/added" in shown
 
     def test_control_characters_in_memories_do_not_reach_the_terminal(self, mnem, sides):
-        with mnemosyne.open(sides) as repo:
+        with mnemosyne_vcs.open(sides) as repo:
             repo.put("p/plan", {"tier": "\x1b[31mred"})
 
         assert "\x1b" not in mnem("merge", "other", code=4).stderr
@@ -137,7 +137,7 @@ class TestSettling:
         chosen = [options[key][way], *others]
         mnem("merge", "other", *(word for each in chosen for word in ("--resolve", each)))
 
-        with mnemosyne.open(sides, read_only=True) as repo:
+        with mnemosyne_vcs.open(sides, read_only=True) as repo:
             commit, now = repo.resolve(), present(repo)
             before, there, began = (present(repo, each) for each in ("main~1", "other", "main~2"))
         assert len(commit.parents) == 2
@@ -169,14 +169,14 @@ class TestSettling:
 
         assert "settled  p/plan: a new value" in ran.lines
         assert "settled  p/moved: theirs" in ran.lines
-        with mnemosyne.open(sides, read_only=True) as repo:
+        with mnemosyne_vcs.open(sides, read_only=True) as repo:
             there = present(repo, "other")
             assert present(repo) == there | {"p/plan": {"tier": 1}}
 
     def test_keys_and_texts_with_equals_signs_and_quotes(self, mnem, tmp_path):
         path = tmp_path / "odd.mnem"
         key = "it's = 1"
-        with mnemosyne.open(path, create=True) as repo:
+        with mnemosyne_vcs.open(path, create=True) as repo:
             repo.create_branch("other")
             repo.put(key, "a=b")
             repo.put(key, "c", branch="other")
@@ -185,7 +185,7 @@ class TestSettling:
         assert options == [f"{key}={way}" for way in ("ours", "theirs", "delete", '"a=b"')]
 
         mnem("merge", "other", "--resolve", f'{key}="x=y=ours"')
-        with mnemosyne.open(path, read_only=True) as repo:
+        with mnemosyne_vcs.open(path, read_only=True) as repo:
             assert repo.at()[key].content == "x=y=ours"
 
     @pytest.mark.parametrize(
@@ -235,11 +235,11 @@ class TestMerge:
 
     @pytest.mark.parametrize("where", [("--into", "what-if"), ("-b", "what-if")])
     def test_into_another_branch(self, mnem, store, where):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.put("late", 1)
         mnem("merge", "main", *where)
 
-        with mnemosyne.open(store.path, read_only=True) as repo:
+        with mnemosyne_vcs.open(store.path, read_only=True) as repo:
             assert "late" in repo.at("what-if")
             assert "notes:1/x" not in repo.at("main")
 
@@ -268,7 +268,7 @@ class TestShow:
     @pytest.mark.parametrize("trailer", ["by hand", "[1]"])
     def test_a_trailer_of_that_name_from_elsewhere(self, mnem, store, trailer):
         trailers = {"Resolved": trailer}
-        with mnemosyne.open(store.path) as repo, repo.transaction(trailers=trailers) as tx:
+        with mnemosyne_vcs.open(store.path) as repo, repo.transaction(trailers=trailers) as tx:
             tx.put("x", 1)
 
         assert f"resolved  {trailer}" in mnem("show").stdout
@@ -282,7 +282,7 @@ class TestOnATerminal:
 
         assert code == 0
         assert "settled  p/moved: ours" in shown and "--resolve p/moved=ours" in shown
-        with mnemosyne.open(sides, read_only=True) as repo:
+        with mnemosyne_vcs.open(sides, read_only=True) as repo:
             assert present(repo) == {
                 "fits": True, "/u/added": {"by": "main"}, "p/deleted": FREE, "q/moved": FREE,
                 "p/plan": {"tier": "Enterprise", "seats": 1},
@@ -295,7 +295,7 @@ class TestOnATerminal:
         _, code = converse(["o", "e", "o", "o", "o", "o"], "merge", "other", EDITOR=str(editor))
 
         assert code == 0
-        with mnemosyne.open(sides, read_only=True) as repo:
+        with mnemosyne_vcs.open(sides, read_only=True) as repo:
             assert repo.at()["p/added"].content == {"by": "hand"}
 
     def test_an_editor_that_changes_nothing_or_writes_no_json(self, here, sides):
@@ -318,7 +318,7 @@ class TestOnATerminal:
 
         assert code == 4
         assert "1 conflict; nothing was written" in shown
-        with mnemosyne.open(sides, read_only=True) as repo:
+        with mnemosyne_vcs.open(sides, read_only=True) as repo:
             assert repo.resolve().message == "on main"
 
     @pytest.mark.parametrize("answer, expected", [("a", 1), ("abort", 1), ("\x03", 130)])
@@ -326,7 +326,7 @@ class TestOnATerminal:
         _, code = converse(["o", answer], "merge", "other")
 
         assert code == expected
-        with mnemosyne.open(sides, read_only=True) as repo:
+        with mnemosyne_vcs.open(sides, read_only=True) as repo:
             assert repo.resolve().message == "on main"
 
     def test_a_dry_run_asks_nothing(self, here, sides):

@@ -2,16 +2,16 @@
 
 import pytest
 
-import mnemosyne
-from mnemosyne.cli.app import SECTIONS
-from mnemosyne.cli.other_words import GIT_WORDS, OTHER_WORDS
-from mnemosyne.revision import short_id
+import mnemosyne_vcs
+from mnemosyne_vcs.cli.app import SECTIONS
+from mnemosyne_vcs.cli.suggestions import GIT_WORDS, OTHER_WORDS
+from mnemosyne_vcs.revision import short_id
 
 VERBS = {verb for verbs in SECTIONS.values() for verb in verbs}
 
 
 def names(store):
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         return repo.branches(), repo.tags()
 
 

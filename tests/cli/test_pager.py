@@ -4,8 +4,8 @@ import sys
 
 import pytest
 
-import mnemosyne
-from mnemosyne.cli.pager import pager_command
+import mnemosyne_vcs
+from mnemosyne_vcs.cli.pager import pager_command
 
 from .test_terminal import plain, terminal
 
@@ -20,7 +20,7 @@ MANY = 1000
 @pytest.fixture
 def long(store):
     """A history that is longer than the screen."""
-    with mnemosyne.open(store.path) as repo:
+    with mnemosyne_vcs.open(store.path) as repo:
         for number in range(COMMITS):
             repo.put("n", number, message=f"count {number}")
     return store
@@ -29,7 +29,7 @@ def long(store):
 @pytest.fixture
 def endless(store):
     """A history that is longer than what fits into a pipe."""
-    with mnemosyne.open(store.path, durability="relaxed") as repo:
+    with mnemosyne_vcs.open(store.path, durability="relaxed") as repo:
         for number in range(MANY):
             repo.put("n", number, message=f"{number} {'long ' * 40}")
     return store
@@ -50,7 +50,7 @@ def test_what_is_longer_than_the_screen(terminal, long, arguments):
 
 
 def test_the_whole_difference(terminal, store):
-    with mnemosyne.open(store.path) as repo, repo.transaction() as tx:
+    with mnemosyne_vcs.open(store.path) as repo, repo.transaction() as tx:
         for number in range(COMMITS):
             tx.put(f"n/{number:02}", number)
 

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 
-import mnemosyne
-from mnemosyne.revision import short_id
+import mnemosyne_vcs
+from mnemosyne_vcs.revision import short_id
 
 from .conftest import PLAN
 
 FULL = Path("/dev/full")
-MNEM = [sys.executable, "-m", "mnemosyne"]
+MNEM = [sys.executable, "-m", "mnemosyne_vcs"]
 LOADED = """
 import sys
-from mnemosyne.cli import main
+from mnemosyne_vcs.cli import main
 sys.argv = ["mnem", *sys.argv[1:]]
 try:
     main()
@@ -34,10 +34,10 @@ def loaded(code, *arguments):
 
 
 def test_importing_the_package_loads_no_numpy_and_nothing_of_the_command():
-    modules = loaded("import sys, mnemosyne; print(*sys.modules, file=sys.stderr)")
+    modules = loaded("import sys, mnemosyne_vcs; print(*sys.modules, file=sys.stderr)")
 
-    assert "mnemosyne.repository" in modules
-    assert not {"numpy", "rich", "click", "mnemosyne.cli", "crewai"} & modules
+    assert "mnemosyne_vcs.repository.repository" in modules
+    assert not {"numpy", "rich", "click", "mnemosyne_vcs.cli", "crewai"} & modules
 
 
 @pytest.mark.parametrize(
@@ -56,12 +56,12 @@ def test_importing_the_package_loads_no_numpy_and_nothing_of_the_command():
     ],
 )
 def test_verbs_that_need_no_vectors_load_neither_numpy_nor_rich(here, store, arguments):
-    with mnemosyne.open(store.path) as repo, repo.transaction() as tx:
+    with mnemosyne_vcs.open(store.path) as repo, repo.transaction() as tx:
         tx.put(PLAN, "changed without a message", embedding=[0, 0, 1])
 
     modules = loaded(LOADED, *arguments)
 
-    assert {"mnemosyne", "click", "apsw"} <= modules
+    assert {"mnemosyne_vcs", "click", "apsw"} <= modules
     assert not {"numpy", "rich", "crewai", "asyncio"} & modules
 
 
@@ -80,14 +80,14 @@ def test_json_and_exit_codes(process, store):
 
 
 def test_the_environment_names_the_store(process, store, here):
-    mnemosyne.open(here / "nearer.mnem", create=True).close()
+    mnemosyne_vcs.open(here / "nearer.mnem", create=True).close()
 
     assert process("status", "--json", MNEMOSYNE_URL=str(store.path)).json["records"] == 3
     assert process("status", "--json").json["records"] == 0
 
 
 def test_text_that_the_terminal_cannot_encode(process, store):
-    with mnemosyne.open(store.path) as repo:
+    with mnemosyne_vcs.open(store.path) as repo:
         repo.put("é🧠", "naïve → 🧠")
 
     ran = process("ls", "-l", PYTHONIOENCODING="ascii")
@@ -120,8 +120,8 @@ def test_a_full_disk_is_an_error(here, store):
 
 def test_an_interrupt_ends_with_130(here, store):
     code = (
-        "import os, signal, sys; import mnemosyne.cli.commands.log as log; "
-        "from mnemosyne.cli import main; "
+        "import os, signal, sys; import mnemosyne_vcs.cli.commands.log as log; "
+        "from mnemosyne_vcs.cli import main; "
         "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
         "log._title = lambda *_: os.kill(os.getpid(), signal.SIGINT); "
         "sys.argv = ['mnem', 'log']; main()"
@@ -134,7 +134,7 @@ def test_an_interrupt_ends_with_130(here, store):
 
 def test_the_demo_without_crewai_says_what_to_install(here):
     code = (
-        "import sys; sys.modules['crewai'] = None; from mnemosyne.cli import main; "
+        "import sys; sys.modules['crewai'] = None; from mnemosyne_vcs.cli import main; "
         "sys.argv = ['mnem', 'demo']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

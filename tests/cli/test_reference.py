@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from mnemosyne.cli import commands
-from mnemosyne.cli.app import SECTIONS
-from mnemosyne.cli.reference import reference
+from mnemosyne_vcs.cli import commands
+from mnemosyne_vcs.cli.app import SECTIONS
+from mnemosyne_vcs.cli.reference import reference
 
 PAGE = Path(__file__).parents[2] / "docs" / "cli.md"
 VERBS = [verb for verbs in SECTIONS.values() for verb in verbs]
@@ -12,7 +12,7 @@ VERBS = [verb for verbs in SECTIONS.values() for verb in verbs]
 
 def test_the_page_is_up_to_date():
     assert PAGE.read_text(encoding="utf-8") == reference(), (
-        "run: python -m mnemosyne.cli.reference > docs/cli.md"
+        "run: python -m mnemosyne_vcs.cli.reference > docs/cli.md"
     )
 
 

@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-import mnemosyne
-from mnemosyne.cli import completion
-from mnemosyne.cli.app import mnem as app
-from mnemosyne.engine import open_engine
-from mnemosyne.objects import parse_id
-from mnemosyne.refs import ROOT_COMMIT
-from mnemosyne.tree import EMPTY_ROOT
+import mnemosyne_vcs
+from mnemosyne_vcs.cli import completion
+from mnemosyne_vcs.cli.app import mnem as app
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.refs import ROOT_COMMIT
+from mnemosyne_vcs.tree import EMPTY_ROOT
 
 from .conftest import NOTE, PLAN
 from .conversation import converse
@@ -24,7 +24,7 @@ def copy(mnem, store, here):
 
 
 def head(path, branch="main"):
-    with mnemosyne.open(path, read_only=True) as repo:
+    with mnemosyne_vcs.open(path, read_only=True) as repo:
         return repo.branches()[branch]
 
 
@@ -110,7 +110,7 @@ class TestKeepingUp:
         mnem("pull", "--resolve", f"{NOTE}=theirs", "-m", "settle it")
         shown = mnem("show", "main", "--json").json
         assert (shown["message"], len(shown["parents"])) == ("settle it", 2)
-        with mnemosyne.open(copy, read_only=True) as repo:
+        with mnemosyne_vcs.open(copy, read_only=True) as repo:
             assert repo.at()[NOTE].content["content"] == "theirs"
 
     def test_conflicts_are_asked_about_on_a_terminal(self, copy, apart):
@@ -159,7 +159,7 @@ class TestRemote:
     def test_completion(self, copy, monkeypatch):
         import click
 
-        from mnemosyne.cli.session import Session
+        from mnemosyne_vcs.cli.session import Session
 
         context = click.Context(app, obj=Session(url=str(copy)))
         argument = click.Argument(["remote"])
@@ -189,7 +189,7 @@ class TestIncompleteStores:
         """A clone that broke off after the first commit."""
         path = tmp_path / "half" / "half.mnem"
         path.parent.mkdir()
-        with mnemosyne.open(store.path) as source:
+        with mnemosyne_vcs.open(store.path) as source:
             sent = source.blocks.read([EMPTY_ROOT, parse_id(ROOT_COMMIT.id)])
         open_engine(path, create=True).write(sent)
         return path

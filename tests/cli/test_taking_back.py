@@ -2,15 +2,15 @@
 
 import pytest
 
-import mnemosyne
-from mnemosyne import Provenance
+import mnemosyne_vcs
+from mnemosyne_vcs import Provenance
 
 from .conftest import NOTE, PLAN, TEAM, memory
 from .conversation import converse
 
 
 def content_of(store, key, branch="main"):
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         record = repo.at(branch).get(key)
         return record and record.content
 
@@ -21,7 +21,7 @@ def plan(store, branch="main"):
 
 class TestRevert:
     def test_a_commit_is_taken_back_and_later_ones_stay(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.put("later", 1)
         commit = mnem("revert", store.poisoned[:16], "--yes", "--json", "--author", "lead").json
 
@@ -101,7 +101,7 @@ class TestCherryPick:
         assert content_of(store, "notes:1/x") is None
 
     def test_conflicts(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.put("notes:1/x", {"a": 2})
         ran = mnem("cherry-pick", "what-if", code=4)
         assert "theirs, what the commit wrote:" in ran.stderr
@@ -117,7 +117,7 @@ class TestCherryPick:
 
 class TestRestore:
     def test_a_subtree(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.delete(NOTE)
         commit = mnem("restore", "--from", "main~2", "/crew/support/", "--yes", "--json").json
 
@@ -126,7 +126,7 @@ class TestRestore:
         assert content_of(store, NOTE) is None
 
     def test_everything(self, mnem, store):
-        with mnemosyne.open(store.path) as repo:
+        with mnemosyne_vcs.open(store.path) as repo:
             repo.delete(NOTE)
             repo.put("later", 1)
         mnem("restore", "--from", "main~2", "--yes")
@@ -165,7 +165,7 @@ class TestTrace:
     @pytest.fixture
     def poisoned(self, store):
         """A conclusion from what the bad note said, on main and on what-if."""
-        with mnemosyne.open(store.path, author="billing") as repo:
+        with mnemosyne_vcs.open(store.path, author="billing") as repo:
             derived = Provenance(agent="Biller", derived_from=((PLAN, store.poisoned),))
             repo.put("invoices/4821", {"due": 0}, provenance=derived, message="bill")
             repo.put("good", "a later edit", message="good work")
@@ -195,7 +195,7 @@ class TestTrace:
         assert len(mnem("trace", *by, "--json").lines) == 3
 
     def test_by_tool_call_and_on_one_branch(self, mnem, poisoned):
-        with mnemosyne.open(poisoned.path) as repo:
+        with mnemosyne_vcs.open(poisoned.path) as repo:
             repo.put("called", 1, provenance=Provenance(tool_call="call-7"))
 
         assert mnem("trace", "--tool-call", "call-7", "--json").json["record"]["key"] == "called"
@@ -282,12 +282,12 @@ class TestOnATerminal:
     ids=lambda verb: verb[0],
 )
 def test_a_dry_run_needs_no_right_to_write(mnem, store, monkeypatch, arguments):
-    from mnemosyne.cli import session
+    from mnemosyne_vcs.cli import session
 
     opened = []
-    really = mnemosyne.open
+    really = mnemosyne_vcs.open
     monkeypatch.setattr(
-        session.mnemosyne, "open", lambda *a, **k: opened.append(k) or really(*a, **k)
+        session.mnemosyne_vcs, "open", lambda *a, **k: opened.append(k) or really(*a, **k)
     )
     mnem(*arguments, "--dry-run")
 

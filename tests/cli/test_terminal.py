@@ -9,14 +9,14 @@ import time
 
 import pytest
 
-import mnemosyne
-from mnemosyne.revision import short_id
+import mnemosyne_vcs
+from mnemosyne_vcs.revision import short_id
 
 from .conftest import LONG, NOTE, PLAN
 
 pty = pytest.importorskip("pty")
 WIDTH = 90
-START = "import sys; sys.argv[0] = 'mnem'; from mnemosyne.cli import main; "
+START = "import sys; sys.argv[0] = 'mnem'; from mnemosyne_vcs.cli import main; "
 
 
 @pytest.fixture
@@ -108,7 +108,7 @@ def test_undo_asks(terminal, store, typed, code, plan):
 
     assert ended == code
     assert "What would change" in shown and "Undo this?" in shown
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         assert repo.at()[PLAN].content["content"] == f"4821 is on {plan}"
 
 
@@ -116,26 +116,26 @@ def test_an_interrupted_question_changes_nothing(terminal, store):
     _, ended = terminal("undo", typed=b"\x03")
 
     assert ended == 130
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         assert repo.resolve().id == store.poisoned
 
 
 def test_a_branch_that_moved_during_the_question(terminal, store):
     meddle = (
-        "import click, mnemosyne; "
+        "import click, mnemosyne_vcs; "
         "click.confirm = lambda *a, **k: "
-        f"bool(mnemosyne.open({str(store.path)!r}).put('x', 1)); "
+        f"bool(mnemosyne_vcs.open({str(store.path)!r}).put('x', 1)); "
     )
     shown, ended = terminal("undo", before=meddle)
 
     assert ended == 4
     assert "moved since" in shown
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         assert repo.at()[PLAN].content["content"] == "4821 is on Free"
 
 
 def test_a_long_check_shows_how_far_it_is(terminal, store):
-    hurry = "import mnemosyne.cli.progress as progress; progress.PATIENCE = 0; "
+    hurry = "import mnemosyne_vcs.cli.progress as progress; progress.PATIENCE = 0; "
     shown, ended = terminal("verify", before=hurry)
 
     assert ended == 0
@@ -144,7 +144,9 @@ def test_a_long_check_shows_how_far_it_is(terminal, store):
 
 
 def test_a_short_check_shows_none(terminal, store):
-    shown, _ = terminal("verify", before="import mnemosyne.cli.progress as p; p.PATIENCE = 1e9; ")
+    shown, _ = terminal(
+        "verify", before="import mnemosyne_vcs.cli.progress as p; p.PATIENCE = 1e9; "
+    )
 
     assert "checking" not in shown
 
@@ -170,43 +172,43 @@ def test_what_takes_something_away_asks(terminal, store, arguments, question, ty
 
     assert ended == code
     assert question in plain(shown)
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         untouched = (PLAN in repo.at(), "what-if" in repo.branches()) == (True, True)
     assert untouched == (code == 1 or arguments[0] == "gc")
 
 
 def test_others_may_write_elsewhere_during_the_question(terminal, store):
     meddle = (
-        "import click, mnemosyne; "
+        "import click, mnemosyne_vcs; "
         "click.confirm = lambda *a, **k: "
-        f"bool(mnemosyne.open({str(store.path)!r}).put('x', 1)); "
+        f"bool(mnemosyne_vcs.open({str(store.path)!r}).put('x', 1)); "
     )
     _, ended = terminal("rm", PLAN, before=meddle)
 
     assert ended == 0
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         assert PLAN not in repo.at() and repo.at()["x"].content == 1
 
 
 def test_a_record_that_changed_during_the_question_stays(terminal, store):
     meddle = (
-        "import click, mnemosyne; "
+        "import click, mnemosyne_vcs; "
         "click.confirm = lambda *a, **k: "
-        f"bool(mnemosyne.open({str(store.path)!r}).put({PLAN!r}, 'new')); "
+        f"bool(mnemosyne_vcs.open({str(store.path)!r}).put({PLAN!r}, 'new')); "
     )
     _, ended = terminal("rm", PLAN, before=meddle)
 
     assert ended == 4
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         assert repo.at()[PLAN].content == "new"
 
 
 def test_work_that_cannot_say_how_far_it_is_shows_that_it_lives(terminal, store):
     slow = (
-        "import threading; import mnemosyne.cli.progress as progress; progress.PATIENCE = 0; "
+        "import threading; import mnemosyne_vcs.cli.progress as progress; progress.PATIENCE = 0; "
         "shown = threading.Event(); bar = progress._bar; "
         "progress._bar = lambda *a: (bar(*a), shown.set()); "
-        "import mnemosyne.repository as r; copy = r.Repository.backup; "
+        "import mnemosyne_vcs.repository.repository as r; copy = r.Repository.backup; "
         "r.Repository.backup = lambda *a: (shown.wait(30), copy(*a)); "
     )
     shown, ended = terminal("backup", "copy.mnem", before=slow)

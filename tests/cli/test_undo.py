@@ -2,13 +2,13 @@
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 
 from .conftest import NOTE, PLAN, RUN_1, RUN_2, SAVE_1, TEAM, memory
 
 
 def content_of(store, key, branch="main"):
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         record = repo.at(branch).get(key)
         return record and record.content["content"]
 
@@ -75,7 +75,7 @@ class TestDryRun:
         assert content_of(store, PLAN) == "4821 is on Free"
 
     def test_of_a_move(self, mnem, store):
-        with mnemosyne.open(store.path) as repo, repo.transaction() as tx:
+        with mnemosyne_vcs.open(store.path) as repo, repo.transaction() as tx:
             tx.move(TEAM, "/archive/team")
 
         changes = mnem("undo", "--dry-run", "--json").json["changes"]
@@ -122,7 +122,7 @@ class TestRefusals:
 
     def test_the_start_of_several_runs(self, mnem, store):
         trailers = {"Run-Id": "bbbb-other"}
-        with mnemosyne.open(store.path) as repo, repo.transaction(trailers=trailers) as tx:
+        with mnemosyne_vcs.open(store.path) as repo, repo.transaction(trailers=trailers) as tx:
             tx.put("x", 1)
 
         message = mnem("undo", "--run", "bbbb", "--yes", code=5).stderr
@@ -140,7 +140,7 @@ class TestRefusals:
 
 
 def test_what_would_stand_beside_another_record_with_its_id(mnem, store):
-    with mnemosyne.open(store.path) as repo:
+    with mnemosyne_vcs.open(store.path) as repo:
         repo.put("/a/r", 1)
         repo.transact(lambda tx: tx.delete("/a/r"), trailers={"Run-Id": "bad"})
         repo.put("/b/r", 2, author="ann")

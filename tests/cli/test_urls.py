@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemosyne.engine import filesystems
+from mnemosyne_vcs.engine.sqlite import filesystems
 
 NOBODY = 65534
 KINDS = {3: "not-found", 5: "validation", 6: "corrupt", 9: "engine", 10: "format-version"}
@@ -147,7 +147,7 @@ BUCKET = "s3://bucket/prefix", "install mnemosyne-vcs[objectstore]"
 @pytest.mark.parametrize("arguments", [("log",), ("init",), ("log", "--json")])
 def test_a_missing_extra(here, module, url, said, arguments):
     code = (
-        f"import sys; sys.modules[{module!r}] = None; from mnemosyne.cli import main; "
+        f"import sys; sys.modules[{module!r}] = None; from mnemosyne_vcs.cli import main; "
         f"sys.argv = ['mnem', '-s', {url!r}, *sys.argv[1:]]; main()"
     )
     done = subprocess.run(

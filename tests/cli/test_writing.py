@@ -2,19 +2,19 @@
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 
 from .conftest import NOTE, PLAN, TEAM
 
 
 def at(store, key, branch="main"):
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         record = repo.at(branch).get(key)
         return record and (record.content, sorted(record.vectors), record.provenance)
 
 
 def head(store):
-    with mnemosyne.open(store.path, read_only=True) as repo:
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
         return repo.resolve()
 
 

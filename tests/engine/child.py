@@ -7,10 +7,10 @@ reading lines from its standard input.
 import hashlib
 import sys
 
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import IndexEntry, RefUpdate
-from mnemosyne.errors import BusyError, RefConflictError
-from mnemosyne.objects import object_id, text_id
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
+from mnemosyne_vcs.errors import BusyError, RefConflictError
+from mnemosyne_vcs.format.objects import object_id, text_id
 
 
 def say(*words):
@@ -69,7 +69,7 @@ def fill(url, limit):
     """Write until the file may not grow any more."""
     import resource
 
-    from mnemosyne.errors import EngineError
+    from mnemosyne_vcs.errors import EngineError
 
     engine = open_engine(url)
     resource.setrlimit(resource.RLIMIT_FSIZE, (int(limit), int(limit)))

@@ -9,7 +9,7 @@ import signal
 import struct
 import sys
 
-from mnemosyne.engine.filesystems import network_file_system
+from mnemosyne_vcs.engine.sqlite.filesystems import network_file_system
 
 GETATTR, INIT = 3, 26
 NO_SUCH_CALL, DETACH = -38, 2

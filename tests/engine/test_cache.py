@@ -6,9 +6,9 @@ from random import Random
 import apsw
 import pytest
 
-from mnemosyne.engine.cache import BlockCache, DiskCache
-from mnemosyne.errors import EngineError
-from mnemosyne.objects import object_id
+from mnemosyne_vcs.engine.objectstore.cache import BlockCache, DiskCache
+from mnemosyne_vcs.errors import EngineError
+from mnemosyne_vcs.format.objects import object_id
 
 MEGABYTE = 1_000_000
 
@@ -88,7 +88,7 @@ def test_a_damaged_file_is_made_anew(tmp_path: Path):
 
 
 def test_a_file_that_another_process_writes_to_counts_as_empty(tmp_path, monkeypatch):
-    monkeypatch.setattr("mnemosyne.engine.cache.BUSY_MILLISECONDS", 1)
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.cache.BUSY_MILLISECONDS", 1)
     disk = DiskCache(str(tmp_path), MEGABYTE)
     other = apsw.Connection(str(tmp_path / "blocks.sqlite"))
     other.execute("BEGIN IMMEDIATE")

@@ -3,9 +3,9 @@
 import apsw
 import pytest
 
-from mnemosyne.engine import open_engine
-from mnemosyne.testing import FaultyEngine, SlowEngine
-from mnemosyne.testing.engines import EngineContract
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.testing import FaultyEngine, SlowEngine
+from mnemosyne_vcs.testing.engines import EngineContract
 
 
 class TestMemory(EngineContract):

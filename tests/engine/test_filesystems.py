@@ -10,10 +10,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-import mnemosyne
-from mnemosyne import EngineError, NetworkFileSystemWarning
-from mnemosyne.engine import filesystems
-from mnemosyne.engine.filesystems import (
+import mnemosyne_vcs
+from mnemosyne_vcs import EngineError, NetworkFileSystemWarning
+from mnemosyne_vcs.engine.sqlite import filesystems
+from mnemosyne_vcs.engine.sqlite.filesystems import (
     is_mount_point,
     is_network_share,
     is_network_type,
@@ -101,7 +101,7 @@ def test_mount_points_are_told_from_what_lies_below_them(path, mounted):
 def mounted_alone(tmp_path, monkeypatch):
     """A store that is listed as mounted by itself, as containers mount single files."""
     store = tmp_path / "a b.mnem"
-    mnemosyne.open(store, create=True).close()
+    mnemosyne_vcs.open(store, create=True).close()
     mounts = tmp_path / "mountinfo"
     listed = str(store).replace(" ", r"\040")
     mounts.write_text(f"81 61 254:0 /x {listed} rw,relatime - ext4 /dev/vda rw\n")
@@ -116,21 +116,21 @@ def test_a_file_that_is_mounted_by_itself_is_not_written(mounted_alone, tmp_path
     for path in (mounted_alone, link):
         for options in ({}, {"create": True}):
             with pytest.raises(EngineError, match="mount the directory") as raised:
-                mnemosyne.open(path, **options)
+                mnemosyne_vcs.open(path, **options)
             assert str(mounted_alone) in str(raised.value)
     assert mounted_alone.read_bytes() == before
-    assert len(mnemosyne.open(mounted_alone, read_only=True).at()) == 0
-    mnemosyne.open(tmp_path / "beside.mnem", create=True).close()
+    assert len(mnemosyne_vcs.open(mounted_alone, read_only=True).at()) == 0
+    mnemosyne_vcs.open(tmp_path / "beside.mnem", create=True).close()
 
 
 def test_a_container_with_the_single_file_is_refused_and_one_with_its_directory_is_not(tmp_path):
     for name in ("host", "container"):
         (tmp_path / name).mkdir()
-    mnemosyne.open(tmp_path / "host" / "a.mnem", create=True).close()
+    mnemosyne_vcs.open(tmp_path / "host" / "a.mnem", create=True).close()
     code = (
-        "import os, signal, sys, mnemosyne\n"
-        "try: repo = mnemosyne.open('container/a.mnem')\n"
-        "except mnemosyne.EngineError as error: sys.exit(f'refused {error}')\n"
+        "import os, signal, sys, mnemosyne_vcs\n"
+        "try: repo = mnemosyne_vcs.open('container/a.mnem')\n"
+        "except mnemosyne_vcs.EngineError as error: sys.exit(f'refused {error}')\n"
         "repo.put('k', 1)\n"
         "os.kill(os.getpid(), signal.SIGKILL)\n"
     )
@@ -156,7 +156,7 @@ def test_a_container_with_the_single_file_is_refused_and_one_with_its_directory_
         said[what] = ran.stderr
     assert said["/a.mnem"].startswith("refused") and "mount the directory" in said["/a.mnem"]
     assert said[""] == ""
-    assert len(mnemosyne.open(tmp_path / "host" / "a.mnem").at()) == 1
+    assert len(mnemosyne_vcs.open(tmp_path / "host" / "a.mnem").at()) == 1
 
 
 @pytest.fixture
@@ -174,7 +174,7 @@ def test_a_store_opened_for_writing_there_is_warned_of(on_nfs):
     store = on_nfs / "a.mnem"
     for _ in range(2):
         with pytest.warns(NetworkFileSystemWarning) as warned:
-            mnemosyne.open(store, create=True).close()
+            mnemosyne_vcs.open(store, create=True).close()
         [warning] = warned
         said = str(warning.message)
         assert str(store) in said
@@ -193,20 +193,20 @@ def test_a_link_to_there_is_warned_of(on_nfs):
 
 def test_reading_there_is_silent(on_nfs):
     with pytest.warns(NetworkFileSystemWarning):
-        mnemosyne.open(on_nfs / "a.mnem", create=True).close()
+        mnemosyne_vcs.open(on_nfs / "a.mnem", create=True).close()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        mnemosyne.open(on_nfs / "a.mnem", read_only=True).close()
-        mnemosyne.open("memory://").close()
+        mnemosyne_vcs.open(on_nfs / "a.mnem", read_only=True).close()
+        mnemosyne_vcs.open("memory://").close()
 
 
 def test_by_default_each_path_is_shown_once(on_nfs):
     code = (
-        "import mnemosyne\n"
+        "import mnemosyne_vcs\n"
         "from pathlib import Path\n"
-        "from mnemosyne.engine import filesystems\n"
+        "from mnemosyne_vcs.engine.sqlite import filesystems\n"
         f"filesystems.MOUNTS = Path({str(filesystems.MOUNTS)!r})\n"
-        "for name in ('a', 'a', 'b', 'a'): mnemosyne.open(name, create=True).close()\n"
+        "for name in ('a', 'a', 'b', 'a'): mnemosyne_vcs.open(name, create=True).close()\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=on_nfs, check=True, capture_output=True, text=True

@@ -9,9 +9,9 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemosyne.engine import canonical_url, open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.errors import (
+from mnemosyne_vcs.engine import canonical_url, open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.errors import (
     CorruptObjectError,
     EngineError,
     FormatVersionError,
@@ -19,7 +19,7 @@ from mnemosyne.errors import (
     NotFoundError,
     ValidationError,
 )
-from mnemosyne.objects import object_id
+from mnemosyne_vcs.format.objects import object_id
 
 DATA = b"data"
 BLOCK = object_id(DATA)

@@ -11,17 +11,17 @@ from pathlib import Path
 import apsw
 import pytest
 
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.errors import (
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.errors import (
     AlreadyExistsError,
     CorruptObjectError,
     EngineError,
     NotFoundError,
     ReadOnlyError,
 )
-from mnemosyne.objects import object_id, parse_id
-from mnemosyne.testing.engines import in_threads
+from mnemosyne_vcs.format.objects import object_id, parse_id
+from mnemosyne_vcs.testing.engines import in_threads
 from users import as_nobody
 
 CHILD = str(Path(__file__).with_name("child.py"))
@@ -198,7 +198,7 @@ def test_a_read_only_file_system(engine, path):
     engine.close()
     script = (
         "import sys\n"
-        "from mnemosyne.engine import open_engine\n"
+        "from mnemosyne_vcs.engine import open_engine\n"
         "url = sys.argv[1]\n"
         "print(open_engine(url, read_only=True).ref('main').hex())\n"
         "for act in (lambda: open_engine(url), lambda: open_engine(url + '2', create=True)):\n"
@@ -290,7 +290,7 @@ def test_a_process_with_too_many_open_files_is_told_so(tmp_path):
     pytest.importorskip("resource")
     code = (
         "import os, resource, sys\n"
-        "from mnemosyne.engine import open_engine\n"
+        "from mnemosyne_vcs.engine import open_engine\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (40, 40))\n"
         "said, stores = set(), []\n"
         "spare = [os.dup(0) for _ in range(int(sys.argv[2]))]\n"
@@ -316,8 +316,8 @@ def test_a_process_with_too_many_open_files_is_told_so(tmp_path):
 def test_a_disk_without_space_is_told_so(tmp_path):
     code = (
         "import sys\n"
-        "from mnemosyne.engine import open_engine\n"
-        "from mnemosyne.objects import object_id\n"
+        "from mnemosyne_vcs.engine import open_engine\n"
+        "from mnemosyne_vcs.format.objects import object_id\n"
         "engine = open_engine('small/a', create=True)\n"
         "acts = (lambda: [engine.write({object_id(d): d})\n"
         "                 for d in (bytes([n]) * 100_000 for n in range(200))],\n"

@@ -11,14 +11,14 @@ from random import Random
 import apsw
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 from children import Child
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.engine.sqlite_log import is_log_of
-from mnemosyne.engine.sqlite_schema import begin_log
-from mnemosyne.errors import BusyError, EngineError
-from mnemosyne.objects import object_id, parse_id
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.engine.sqlite.log import is_log_of
+from mnemosyne_vcs.engine.sqlite.statements import begin_log
+from mnemosyne_vcs.errors import BusyError, EngineError
+from mnemosyne_vcs.format.objects import object_id, parse_id
 
 CHILD = Path(__file__).with_name("child.py")
 
@@ -275,9 +275,9 @@ def look_with_another_sqlite(path):
 
 def write_elsewhere(path, text):
     code = (
-        "import sys; from mnemosyne.engine import open_engine\n"
-        "from mnemosyne.engine.base import RefUpdate\n"
-        "from mnemosyne.objects import object_id\n"
+        "import sys; from mnemosyne_vcs.engine import open_engine\n"
+        "from mnemosyne_vcs.engine.protocol import RefUpdate\n"
+        "from mnemosyne_vcs.format.objects import object_id\n"
         "engine = open_engine(sys.argv[1]); data = sys.argv[2].encode(); block = object_id(data)\n"
         "engine.write({block: data}, RefUpdate('main', engine.ref('main'), block))\n"
         "engine.close()\n"
@@ -357,7 +357,7 @@ def test_those_who_wait_for_a_transaction_without_its_log_are_told(engine, path)
 
 
 def test_a_commit_whose_log_went_while_it_was_written_is_looked_for(tmp_path):
-    repo = mnemosyne.open(tmp_path / "a.mnem", create=True)
+    repo = mnemosyne_vcs.open(tmp_path / "a.mnem", create=True)
     repo.put("k", 1)
     engine = repo.blocks.engine
     with engine._pool.lend() as connection:
@@ -366,7 +366,7 @@ def test_a_commit_whose_log_went_while_it_was_written_is_looked_for(tmp_path):
     connection.set_wal_hook(lambda *each: (hook(*each), apsw.SQLITE_OK)[1])
     repo.put("k", 2)
     assert repo.at()["k"].content == 2
-    again = mnemosyne.open(tmp_path / "a.mnem", read_only=True)
+    again = mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True)
     assert again.resolve() == repo.resolve()
 
 

@@ -8,10 +8,10 @@ import apsw
 import pytest
 
 from children import Child, go
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.errors import BusyError, EngineError
-from mnemosyne.objects import object_id, parse_id, text_id
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.errors import BusyError, EngineError
+from mnemosyne_vcs.format.objects import object_id, parse_id, text_id
 
 
 def child(*arguments):

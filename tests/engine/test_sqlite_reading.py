@@ -10,11 +10,11 @@ import apsw
 import pytest
 
 from children import Child
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.engine.sqlite_reading import Still
-from mnemosyne.errors import EngineError, ReadOnlyError
-from mnemosyne.objects import object_id
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.engine.sqlite.reading import Still
+from mnemosyne_vcs.errors import EngineError, ReadOnlyError
+from mnemosyne_vcs.format.objects import object_id
 from users import as_user
 
 CHILD = Path(__file__).with_name("child.py")

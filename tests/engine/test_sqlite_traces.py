@@ -6,10 +6,10 @@ from pathlib import Path
 import apsw
 import pytest
 
-import mnemosyne
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.objects import object_id
+import mnemosyne_vcs
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 
 SECRET = b"the patient's name is Rosalind"
 
@@ -65,7 +65,7 @@ def test_settings_and_refs_that_are_deleted_or_replaced_are_overwritten(path):
 
 
 def test_gc_leaves_no_trace_of_a_branch_that_was_deleted(path):
-    repo = mnemosyne.open(path, create=True)
+    repo = mnemosyne_vcs.open(path, create=True)
     for number in range(30):
         repo.put(f"k/{number}", {"n": number})
     repo.create_branch("trial")
@@ -78,7 +78,7 @@ def test_gc_leaves_no_trace_of_a_branch_that_was_deleted(path):
     repo.gc(keep_reflog=timedelta())
     repo.close()
     assert SECRET not in bytes_on_disk(path)
-    assert mnemosyne.open(path).verify().ok
+    assert mnemosyne_vcs.open(path).verify().ok
 
 
 def test_backups_and_compacted_stores_have_no_trace_either(path, tmp_path):

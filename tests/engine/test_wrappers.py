@@ -4,8 +4,8 @@ from itertools import islice
 
 import pytest
 
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import (
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import (
     Deletes,
     Engine,
     Enumerates,
@@ -17,9 +17,9 @@ from mnemosyne.engine.base import (
     RefUpdate,
     Snapshots,
 )
-from mnemosyne.errors import EngineError, RefConflictError
-from mnemosyne.objects import object_id
-from mnemosyne.testing import FaultyEngine, SlowEngine, random_faults
+from mnemosyne_vcs.errors import EngineError, RefConflictError
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.testing import FaultyEngine, SlowEngine, random_faults
 
 DATA = b"data"
 BLOCK = object_id(DATA)
@@ -126,7 +126,7 @@ def test_a_writer_that_finds_out_what_happened_loses_nothing():
 
 def test_a_slow_engine_adds_its_delay_to_each_call(monkeypatch):
     waited = []
-    monkeypatch.setattr("mnemosyne.testing.faults.time.sleep", waited.append)
+    monkeypatch.setattr("mnemosyne_vcs.testing.faults.time.sleep", waited.append)
     engine: Engine = SlowEngine(open_engine("memory://"), 0.25)
     engine.write({BLOCK: DATA}, UPDATE)
     assert engine.ref("r") == BLOCK

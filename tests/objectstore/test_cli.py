@@ -110,7 +110,7 @@ def test_the_keys_are_never_shown(seaweedfs, url, folder, tmp_path):
 def test_without_the_extra_the_line_says_what_to_install(url):
     code = (
         "import sys; sys.modules['obstore'] = None\n"
-        "from mnemosyne.cli import main\n"
+        "from mnemosyne_vcs.cli import main\n"
         "sys.argv = ['mnem', '-s', sys.argv[1], 'log']; main()"
     )
     done = subprocess.run(

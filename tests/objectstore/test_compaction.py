@@ -6,14 +6,14 @@ from threading import Event, Thread
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 from acknowledged import assert_kept, commits_told
 from children import go
-from mnemosyne import BusyError, EngineError, RefConflictError
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import IndexEntry, RefUpdate
-from mnemosyne.engine.objectstore.logs import Log, Segments
-from mnemosyne.objects import object_id
+from mnemosyne_vcs import BusyError, EngineError, RefConflictError
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.objectstore.logs import Log, Segments
+from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 
 BLOCKS = {object_id(data): data for data in (b"%d" % n * (n + 1) for n in range(200))}
 IDS = list(BLOCKS)
@@ -27,8 +27,8 @@ def engine(url):
 @pytest.fixture
 def small(monkeypatch):
     """Logs with segments of a few rows, which are merged soon."""
-    monkeypatch.setattr("mnemosyne.engine.objectstore.logs.RECENT_BYTES", 300)
-    monkeypatch.setattr("mnemosyne.engine.objectstore.logs.FAN", 3)
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.logs.RECENT_BYTES", 300)
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.logs.FAN", 3)
 
 
 def fill(engine, numbers):
@@ -84,7 +84,7 @@ def test_orphans_are_swept_once_they_are_old(seaweedfs, folder, engine, monkeypa
     seaweedfs.put(stranger, b"not ours")
     engine.compact()
     assert orphans < set(seaweedfs.keys(folder))
-    monkeypatch.setattr("mnemosyne.engine.objectstore.packs.ORPHAN_AGE", timedelta(days=-1))
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.packs.ORPHAN_AGE", timedelta(days=-1))
     engine.compact()
     assert not orphans & set(seaweedfs.keys(folder))
     assert stranger in seaweedfs.keys(folder)
@@ -95,7 +95,7 @@ def test_orphans_are_swept_once_they_are_old(seaweedfs, folder, engine, monkeypa
 def test_a_write_that_was_halted_for_too_long_names_nothing(engine, monkeypatch):
     """Its packs may have been swept meanwhile."""
     fill(engine, range(1))
-    monkeypatch.setattr("mnemosyne.engine.objectstore.packs.ORPHAN_AGE", timedelta(seconds=-1))
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.packs.ORPHAN_AGE", timedelta(seconds=-1))
     with pytest.raises(EngineError, match="halted for half a day; begin again"):
         engine.write({IDS[1]: BLOCKS[IDS[1]]}, RefUpdate("late", None, IDS[1]))
     monkeypatch.undo()
@@ -215,7 +215,7 @@ def test_writers_and_readers_beside_compaction(counted_url, start, small):
     stop, failed = Event(), []
 
     def compact():
-        with mnemosyne.open(counted_url) as repo:
+        with mnemosyne_vcs.open(counted_url) as repo:
             while not stop.is_set():
                 try:
                     repo.blocks.engine.compact()

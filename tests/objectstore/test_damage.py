@@ -6,12 +6,12 @@ from itertools import count
 
 import pytest
 
-import mnemosyne
-from mnemosyne import CorruptObjectError, FormatVersionError
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.engine.objectstore import manifest as manifests
-from mnemosyne.objects import object_id
+import mnemosyne_vcs
+from mnemosyne_vcs import CorruptObjectError, FormatVersionError
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.objectstore import manifest as manifests
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 
 KINDS = {"manifest": 1, "logs": 3, "packs": 3}
 
@@ -19,16 +19,16 @@ KINDS = {"manifest": 1, "logs": 3, "packs": 3}
 @pytest.fixture(params=["whole", "in parts"])
 def way(request, monkeypatch):
     """How packs are read; with limits so low that the logs have segments."""
-    monkeypatch.setattr("mnemosyne.engine.objectstore.logs.RECENT_BYTES", 300)
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.logs.RECENT_BYTES", 300)
     if request.param == "in parts":
-        monkeypatch.setattr("mnemosyne.engine.objectstore.reading.WHOLE_BYTES", 0)
+        monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.pack_reader.WHOLE_BYTES", 0)
     return request.param
 
 
 @pytest.fixture
 def stored(url, way):
     """A repository, and what there is in it."""
-    with mnemosyne.open(url, create=True, author="tester") as repo:
+    with mnemosyne_vcs.open(url, create=True, author="tester") as repo:
         for number in range(4):
             repo.put(f"k/{number}", {"n": number}, embedding=[number, 1])
         return look(repo)
@@ -54,7 +54,7 @@ def names_of(store, folder, kind):
 def assert_told_or_right(url, expected, name):
     """Gives whether it was told."""
     try:
-        with mnemosyne.open(url, read_only=True) as repo:
+        with mnemosyne_vcs.open(url, read_only=True) as repo:
             assert look(repo) == expected
             return not repo.verify().ok
     except CorruptObjectError as error:
@@ -95,7 +95,7 @@ def test_what_was_deleted_is_named(seaweedfs, url, folder, stored, kind):
         seaweedfs.delete(key)
         name = key.removeprefix(f"{folder}/")
         with pytest.raises(CorruptObjectError, match=f"no object '{name}'.*restore it"):
-            look(mnemosyne.open(url))
+            look(mnemosyne_vcs.open(url))
         seaweedfs.put(key, data)
     assert not assert_told_or_right(url, stored, "")
 
@@ -113,7 +113,7 @@ def test_a_damaged_pack_is_not_compacted_away(seaweedfs, url, folder, stored):
 
 
 def test_a_writer_that_lacks_a_segment_says_so(seaweedfs, url, folder, way, monkeypatch):
-    monkeypatch.setattr("mnemosyne.engine.objectstore.logs.FAN", 2)
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.logs.FAN", 2)
     engine = open_engine(url, create=True)
     numbers = count()
 

@@ -10,15 +10,15 @@ from threading import Event, Thread
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 from children import Child
 from loading import assert_keeps
-from mnemosyne import BusyError, EngineError
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.engine.objectstore import manifest
-from mnemosyne.engine.objectstore.head import Head
-from mnemosyne.objects import object_id
+from mnemosyne_vcs import BusyError, EngineError
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.objectstore import manifest
+from mnemosyne_vcs.engine.objectstore.head import Head
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 from objectstore.server import SeaweedFS
 from postgres.proxy import Proxy
 
@@ -38,7 +38,7 @@ def proxy(seaweedfs):
 def far(repo, seaweedfs, folder, proxy):
     """The repository as it is reached by the proxy."""
     url = seaweedfs.url(folder, port=proxy.port, **HASTE)
-    with mnemosyne.open(url, author="far") as repository:
+    with mnemosyne_vcs.open(url, author="far") as repository:
         yield repository
 
 
@@ -168,7 +168,7 @@ def own(keys):
 
 def test_servers_killed_under_load_lose_nothing_acknowledged(own):
     url = own.url("load", **HASTE)
-    with mnemosyne.open(url, create=True) as repo:
+    with mnemosyne_vcs.open(url, create=True) as repo:
         repo.put("total", 0)
 
         def restart(*names):
@@ -187,7 +187,7 @@ def test_servers_killed_under_load_lose_nothing_acknowledged(own):
 
 @pytest.fixture
 def short_term(monkeypatch):
-    monkeypatch.setattr("mnemosyne.engine.objectstore.waits.TERM", 0.2)
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.deadline.TERM", 0.2)
 
 
 def test_the_lock_of_a_process_that_died_is_broken(url, short_term):
@@ -218,7 +218,7 @@ def test_the_lock_of_a_process_that_lives_is_waited_for(url):
 
 def test_a_lock_that_is_held_for_long_is_kept(url, monkeypatch):
     """Others wait for as long as they like to, and then give up."""
-    monkeypatch.setattr("mnemosyne.engine.objectstore.waits.TERM", 0.8)
+    monkeypatch.setattr("mnemosyne_vcs.engine.objectstore.deadline.TERM", 0.8)
     slow, other = open_engine(url, create=True), open_engine(url, busy_timeout=2)
     with slow.exclusive():
         slow.write({BLOCK: b"data"}, RefUpdate("r", None, BLOCK))

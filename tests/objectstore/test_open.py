@@ -8,12 +8,12 @@ from urllib.parse import quote
 
 import pytest
 
-import mnemosyne
-from mnemosyne import EngineError, NotFoundError, ReadOnlyError, ValidationError
-from mnemosyne.engine import canonical_url, open_engine
-from mnemosyne.engine.base import IndexEntry, RefUpdate
-from mnemosyne.engine.objectstore.url import parse_url
-from mnemosyne.objects import object_id
+import mnemosyne_vcs
+from mnemosyne_vcs import EngineError, NotFoundError, ReadOnlyError, ValidationError
+from mnemosyne_vcs.engine import canonical_url, open_engine
+from mnemosyne_vcs.engine.objectstore.url import parse_url
+from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 from objectstore.conditionless import Conditionless
 from objectstore.server import ENVIRONMENT, free_ports
 
@@ -91,7 +91,7 @@ def test_options_are_taken_and_have_defaults():
     ],
 )
 def test_a_url_that_is_none_is_refused(url, said):
-    for act in (canonical_url, open_engine, lambda url: mnemosyne.open(url, create=True)):
+    for act in (canonical_url, open_engine, lambda url: mnemosyne_vcs.open(url, create=True)):
         with pytest.raises(ValidationError) as caught:
             act(url)
         assert said in caught.value.message
@@ -127,8 +127,8 @@ def test_what_is_missing_is_named(seaweedfs, url, folder):
 
 def test_a_prefix_may_be_called_anything(seaweedfs, folder):
     url = seaweedfs.url(f"{folder}/a-bucket/NoSuchBucket")
-    mnemosyne.open(url, create=True).close()
-    with mnemosyne.open(url) as repo:
+    mnemosyne_vcs.open(url, create=True).close()
+    with mnemosyne_vcs.open(url) as repo:
         repo.put("a", 1)
         assert repo.verify().ok
 
@@ -239,9 +239,9 @@ def python(code, *arguments):
 def test_without_the_extra_the_line_says_what_to_install():
     code = (
         "import sys; sys.modules['obstore'] = None\n"
-        "import mnemosyne\n"
-        "try: mnemosyne.open('s3://bucket/p')\n"
-        "except mnemosyne.EngineError as error: print(error)"
+        "import mnemosyne_vcs\n"
+        "try: mnemosyne_vcs.open('s3://bucket/p')\n"
+        "except mnemosyne_vcs.EngineError as error: print(error)"
     )
     assert python(code).endswith("install mnemosyne-vcs[objectstore]\n")
     assert python(code).count("\n") == 1
@@ -249,7 +249,7 @@ def test_without_the_extra_the_line_says_what_to_install():
 
 def test_a_plain_store_never_imports_obstore(tmp_path):
     code = (
-        "import sys, mnemosyne; mnemosyne.open(sys.argv[1], create=True)\n"
+        "import sys, mnemosyne_vcs; mnemosyne_vcs.open(sys.argv[1], create=True)\n"
         "print('obstore' in sys.modules)"
     )
     assert python(code, tmp_path / "a.mnem") == "False\n"
@@ -257,14 +257,14 @@ def test_a_plain_store_never_imports_obstore(tmp_path):
 
 def test_two_processes_may_make_it_at_once(url):
     code = (
-        "import sys, mnemosyne\n"
-        "with mnemosyne.open(sys.argv[1], create=True) as repo:\n"
+        "import sys, mnemosyne_vcs\n"
+        "with mnemosyne_vcs.open(sys.argv[1], create=True) as repo:\n"
         "    repo.put(sys.argv[2], 1)"
     )
     programs = [
         subprocess.Popen([sys.executable, "-c", code, url, name]) for name in ("a", "b", "c")
     ]
     assert [program.wait() for program in programs] == [0, 0, 0]
-    with mnemosyne.open(url) as repo:
+    with mnemosyne_vcs.open(url) as repo:
         assert list(repo.at()) == ["a", "b", "c"]
         assert repo.verify().ok

@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-import mnemosyne
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.engine.objectstore.bucket import Bucket
-from mnemosyne.objects import object_id
+import mnemosyne_vcs
+from mnemosyne_vcs.engine.objectstore.bucket import Bucket
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 
 METHODS = "get", "get_unless", "get_range", "put", "put_if", "list", "modified", "delete"
 BLOCK = object_id(b"data")
@@ -39,7 +39,7 @@ def took(counter):
 
 @pytest.fixture
 def repo(url):
-    with mnemosyne.open(url, create=True, author="tester") as repository:
+    with mnemosyne_vcs.open(url, create=True, author="tester") as repository:
         repository.put("a", 0, embedding=[1, 0])
         yield repository
 
@@ -59,14 +59,14 @@ def test_a_warm_commit_is_one_pack_and_the_manifest(repo, requests):
 def test_a_directory_keeps_what_was_read_for_the_next_process(repo, url, requests, tmp_path):
     near = f"{url}&cache={tmp_path / 'near'}"
     for expected in (True, False):
-        with mnemosyne.open(near, read_only=True) as reader:
+        with mnemosyne_vcs.open(near, read_only=True) as reader:
             assert list(reader.at().search([1, 0])[0].record.embedding) == [1, 0]
         cost = took(requests)
         assert bool(cost.get("get", 0) + cost.get("get_range", 0)) == expected
 
 
 def test_a_commit_upon_that_of_another_host(repo, url, requests):
-    with mnemosyne.open(url) as other:
+    with mnemosyne_vcs.open(url) as other:
         other.put("other", 1)
         requests.clear()
         repo.put("mine", 1)
@@ -101,7 +101,7 @@ def test_a_fresh_process_reads_each_pack_once(repo, url, requests):
     for number in range(5):
         repo.put(f"k/{number}", number)
     requests.clear()
-    with mnemosyne.open(url) as fresh:
+    with mnemosyne_vcs.open(url) as fresh:
         now = fresh.at()
         assert len(list(now.scan())) == 6
         cost = took(requests)
@@ -112,7 +112,7 @@ def test_a_fresh_process_reads_each_pack_once(repo, url, requests):
 
 
 def test_what_others_wrote_costs_its_own_packs(repo, url, requests):
-    with mnemosyne.open(url) as reader:
+    with mnemosyne_vcs.open(url) as reader:
         list(reader.at().scan())
         repo.put("k", 1)
         requests.clear()
@@ -125,7 +125,7 @@ def test_a_large_pack_is_read_in_parts_that_are_few(repo, url, requests):
         for number in range(300):
             tx.put(f"k/{number}", "x" * 2000)
     requests.clear()
-    with mnemosyne.open(url) as fresh:
+    with mnemosyne_vcs.open(url) as fresh:
         assert fresh.at()["k/7"].content == "x" * 2000
         cost = took(requests)
         assert 1 <= cost["get_range"] <= 4
@@ -138,7 +138,7 @@ def test_a_record_that_is_replaced_comes_with_its_vectors(repo, url, requests):
     with repo.transaction() as tx:
         for number, vector in enumerate(vectors):
             tx.put(f"many/{number:03}", number, embedding=vector, vectors={"b": vector})
-    with mnemosyne.open(url, author="other") as other:
+    with mnemosyne_vcs.open(url, author="other") as other:
         assert len(list(other.at())) == 301
         for number in (0, 150, 299):
             took(requests)
@@ -169,6 +169,6 @@ def test_what_is_inside_a_transaction_is_put_at_once(repo, requests):
 
 def test_a_refused_write_costs_no_put(repo, requests):
     engine = repo.blocks.engine
-    with pytest.raises(mnemosyne.RefConflictError):
+    with pytest.raises(mnemosyne_vcs.RefConflictError):
         engine.write({BLOCK: b"data"}, RefUpdate("branch/main", None, BLOCK))
     assert took(requests) == {"get_unless": 1}

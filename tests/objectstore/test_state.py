@@ -12,11 +12,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import IndexEntry, RefUpdate
-from mnemosyne.engine.memory import MemoryEngine
-from mnemosyne.errors import MnemosyneError
-from mnemosyne.objects import object_id, vector_id
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
+from mnemosyne_vcs.errors import MnemosyneError
+from mnemosyne_vcs.format.objects import object_id, vector_id
 
 TINY = {
     "logs.RECENT_BYTES": 300,
@@ -164,7 +164,7 @@ class Stores(RuleBasedStateMachine):
 @pytest.fixture
 def tiny(monkeypatch):
     for name, value in TINY.items():
-        monkeypatch.setattr(f"mnemosyne.engine.objectstore.{name}", value)
+        monkeypatch.setattr(f"mnemosyne_vcs.engine.objectstore.{name}", value)
 
 
 def test_two_engines_agree_with_memory(seaweedfs, folder, tiny):

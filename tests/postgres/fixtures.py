@@ -5,8 +5,8 @@ from itertools import count
 
 import pytest
 
-import mnemosyne
-from mnemosyne import Repository
+import mnemosyne_vcs
+from mnemosyne_vcs import Repository
 from postgres.proxy import Proxy
 from postgres.server import PASSWORD, Server
 
@@ -50,5 +50,5 @@ def proxy(server: Server) -> Iterator[Proxy]:
 def far(server: Server, repo: Repository, proxy: Proxy) -> Iterator[Repository]:
     """The repository of the fixture `repo` as it is reached by the proxy."""
     name = repo.url.partition("repository=")[2]
-    with mnemosyne.open(server.url(name, port=proxy.port), author="far") as repository:
+    with mnemosyne_vcs.open(server.url(name, port=proxy.port), author="far") as repository:
         yield repository

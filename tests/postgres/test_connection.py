@@ -6,9 +6,9 @@ import numpy as np
 import psycopg
 import pytest
 
-from mnemosyne.engine.postgres.arrays import Bytes, Floats, Integers, Texts
-from mnemosyne.engine.postgres.connection import TRUE, Connection
-from mnemosyne.engine.postgres.connections import MAX_BEGUN, MAX_CONNECTIONS
+from mnemosyne_vcs.engine.postgres.arrays import Bytes, Floats, Integers, Texts
+from mnemosyne_vcs.engine.postgres.connection import TRUE, Connection
+from mnemosyne_vcs.engine.postgres.pool import MAX_BEGUN, MAX_CONNECTIONS
 from postgres.server import PASSWORD
 
 FORGET_ALL = "DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$"

@@ -6,13 +6,13 @@ from contextlib import suppress
 
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 from acknowledged import assert_kept
 from children import Child
-from mnemosyne import EngineError, ReadOnlyError, Repository
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.objects import object_id
+from mnemosyne_vcs import EngineError, ReadOnlyError, Repository
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 from postgres.server import PASSWORD, Server
 
 PATIENCE = 60
@@ -154,7 +154,7 @@ def test_a_server_killed_under_load_loses_nothing_acknowledged(servers):
     server = servers()
     server.execute("postgres", "CREATE DATABASE mnemosyne")
     url = server.url("load")
-    with mnemosyne.open(url, create=True) as repo:
+    with mnemosyne_vcs.open(url, create=True) as repo:
         repo.put("total", 0)
 
     def restart():
@@ -167,12 +167,12 @@ def test_a_server_killed_under_load_loses_nothing_acknowledged(servers):
 def test_a_failover_to_a_synchronous_standby_loses_nothing_acknowledged(servers):
     primary = servers()
     primary.execute("postgres", "CREATE DATABASE mnemosyne")
-    with mnemosyne.open(primary.url("load"), create=True) as repo:
+    with mnemosyne_vcs.open(primary.url("load"), create=True) as repo:
         repo.put("total", 0)
     standby = servers(standby_of=primary)
     with pytest.raises(ReadOnlyError, match="standby"):
-        mnemosyne.open(standby.url("load"))
-    with mnemosyne.open(standby.url("load"), read_only=True) as follower:
+        mnemosyne_vcs.open(standby.url("load"))
+    with mnemosyne_vcs.open(standby.url("load"), read_only=True) as follower:
         assert follower.at()["total"].content == 0
     primary.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
     primary.execute("postgres", "SELECT pg_reload_conf()")
@@ -195,7 +195,7 @@ def _load(url, *disturbances, writers=3):
     stop = threading.Event()
 
     def write(name):
-        with mnemosyne.open(url, author=name) as repo:
+        with mnemosyne_vcs.open(url, author=name) as repo:
             number = 0
             while not stop.is_set():
                 key = f"{name}/{number}"
@@ -285,15 +285,15 @@ def test_nothing_is_kept_in_a_session(server, repo):
 def test_a_connection_that_is_lost_prints_nothing(far, proxy, tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "import sys, mnemosyne\n"
+        "import sys, mnemosyne_vcs\n"
         "sys.stderr = sys.stdout\n"
-        "engine = mnemosyne.open(sys.argv[1]).blocks.engine\n"
+        "engine = mnemosyne_vcs.open(sys.argv[1]).blocks.engine\n"
         "try:\n"
         "    with engine.exclusive():\n"
         "        print('inside', flush=True)\n"
         "        sys.stdin.readline()\n"
         "        engine.write({bytes(36): b''})\n"
-        "except mnemosyne.EngineError: print('lost')\n"
+        "except mnemosyne_vcs.EngineError: print('lost')\n"
     )
     with Child(program, far.url) as child:
         assert child.line() == "inside"

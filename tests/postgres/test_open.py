@@ -7,11 +7,11 @@ from itertools import count
 
 import pytest
 
-import mnemosyne
-from mnemosyne import BusyError, EngineError, NotFoundError, ReadOnlyError, ValidationError
-from mnemosyne.engine import canonical_url, open_engine
-from mnemosyne.engine.base import RefUpdate
-from mnemosyne.objects import object_id
+import mnemosyne_vcs
+from mnemosyne_vcs import BusyError, EngineError, NotFoundError, ReadOnlyError, ValidationError
+from mnemosyne_vcs.engine import canonical_url, open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 from postgres.server import PASSWORD, free_port
 
 BLOCK = object_id(b"data")
@@ -96,7 +96,7 @@ def test_what_is_missing_is_named(server, database):
         open_engine(server.url("r", "nowhere"), create=True)
     with pytest.raises(NotFoundError, match="no schema 'mnemosyne'"):
         open_engine(server.url("r", database))
-    mnemosyne.open(server.url("r", database), create=True).close()
+    mnemosyne_vcs.open(server.url("r", database), create=True).close()
     with pytest.raises(NotFoundError, match="no repository 'other'"):
         open_engine(server.url("other", database))
     with pytest.raises(NotFoundError, match="no repository 'other'"):
@@ -107,7 +107,7 @@ def test_what_is_missing_is_named(server, database):
 
 
 def test_tables_that_vanish_are_an_error(server, database):
-    repo = mnemosyne.open(server.url("r", database), create=True)
+    repo = mnemosyne_vcs.open(server.url("r", database), create=True)
     server.execute(database, "DROP SCHEMA mnemosyne CASCADE")
     with pytest.raises(NotFoundError, match="tables are gone"):
         repo.put("a", 1)
@@ -124,7 +124,7 @@ def test_another_encoding_is_refused(server, database):
 
 def test_a_server_that_is_read_only(server, database):
     url = server.url("r", database)
-    repo = mnemosyne.open(url, create=True)
+    repo = mnemosyne_vcs.open(url, create=True)
     repo.put("a", 1)
     server.execute("postgres", f"ALTER DATABASE {database} SET default_transaction_read_only = on")
     repo.close()
@@ -132,13 +132,13 @@ def test_a_server_that_is_read_only(server, database):
         repo.put("a", 2)
     repo.close()
     with pytest.raises(ReadOnlyError, match="read_only=True"):
-        mnemosyne.open(url)
-    with mnemosyne.open(url, read_only=True) as reader:
+        mnemosyne_vcs.open(url)
+    with mnemosyne_vcs.open(url, read_only=True) as reader:
         assert reader.at()["a"].content == 1
 
 
 def test_a_user_without_the_right_to_write(server, database):
-    mnemosyne.open(server.url("r", database), create=True).close()
+    mnemosyne_vcs.open(server.url("r", database), create=True).close()
     server.execute("postgres", f"CREATE ROLE reader_{database} LOGIN PASSWORD '{PASSWORD}'")
     server.execute(
         database,
@@ -146,7 +146,7 @@ def test_a_user_without_the_right_to_write(server, database):
         f"GRANT SELECT ON ALL TABLES IN SCHEMA mnemosyne TO reader_{database}",
     )
     url = server.url("r", database).replace("postgres@", f"reader_{database}@")
-    with mnemosyne.open(url) as repo, pytest.raises(ReadOnlyError, match="permission denied"):
+    with mnemosyne_vcs.open(url) as repo, pytest.raises(ReadOnlyError, match="permission denied"):
         repo.put("a", 1)
     server.execute(database, f"DROP OWNED BY reader_{database}; DROP ROLE reader_{database}")
 
@@ -186,7 +186,7 @@ def test_writers_of_different_refs_do_not_wait_for_each_other(url):
 def test_a_large_write_is_whole_or_nothing(url):
     engine = open_engine(url, create=True)
     objects = {object_id(bytes([n]) * 3_000_000): bytes([n]) * 3_000_000 for n in range(7)}
-    with pytest.raises(mnemosyne.RefConflictError):
+    with pytest.raises(mnemosyne_vcs.RefConflictError):
         engine.write(objects, RefUpdate("r", BLOCK, None))
     assert list(engine.ids()) == []
     engine.write(objects, RefUpdate("r", None, BLOCK))
@@ -197,9 +197,9 @@ def test_a_large_write_is_whole_or_nothing(url):
 def test_without_the_extra_the_line_says_what_to_install():
     code = (
         "import sys; sys.modules['psycopg'] = None\n"
-        "import mnemosyne\n"
-        "try: mnemosyne.open('postgresql://h/d?repository=r')\n"
-        "except mnemosyne.EngineError as error: print(error)"
+        "import mnemosyne_vcs\n"
+        "try: mnemosyne_vcs.open('postgresql://h/d?repository=r')\n"
+        "except mnemosyne_vcs.EngineError as error: print(error)"
     )
     said = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert said.stdout.endswith("install mnemosyne-vcs[postgres]\n")
@@ -207,7 +207,8 @@ def test_without_the_extra_the_line_says_what_to_install():
 
 def test_a_plain_store_never_imports_psycopg(tmp_path):
     code = (
-        f"import sys, mnemosyne; mnemosyne.open({str(tmp_path / 'a.mnem')!r}, create=True)\n"
+        "import sys, mnemosyne_vcs\n"
+        f"mnemosyne_vcs.open({str(tmp_path / 'a.mnem')!r}, create=True)\n"
         "assert 'psycopg' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

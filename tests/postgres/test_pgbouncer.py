@@ -3,7 +3,7 @@
 import psycopg
 import pytest
 
-import mnemosyne
+import mnemosyne_vcs
 from borrowing import borrowed
 from postgres import test_contract
 from postgres.bouncer import PROGRAM, Bouncer
@@ -45,7 +45,7 @@ def test_one_client_gets_another_connection_for_each_transaction(bouncer):
 
 
 def test_nothing_is_prepared_where_sessions_are_shared(bouncer, new_url):
-    with mnemosyne.open(new_url(), create=True) as repo:
+    with mnemosyne_vcs.open(new_url(), create=True) as repo:
         for number in range(3):
             repo.put("a", number)
         with repo.blocks.engine._connections.lend() as connection:

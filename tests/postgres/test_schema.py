@@ -5,11 +5,11 @@ from itertools import count
 import psycopg
 import pytest
 
-from mnemosyne.engine import open_engine
-from mnemosyne.engine.base import IndexEntry, RefUpdate
-from mnemosyne.engine.postgres.schema import migrate, migrations
-from mnemosyne.errors import FormatVersionError, NotFoundError
-from mnemosyne.objects import object_id
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.postgres.migrate import migrate, migrations
+from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
+from mnemosyne_vcs.errors import FormatVersionError, NotFoundError
+from mnemosyne_vcs.format.objects import object_id
 from postgres.server import PASSWORD
 
 DATA = b"data"

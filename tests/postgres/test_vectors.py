@@ -7,9 +7,9 @@ from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import mnemosyne
+import mnemosyne_vcs
 from children import STORE_CHILD, Child
-from mnemosyne import (
+from mnemosyne_vcs import (
     CorruptObjectError,
     DimensionError,
     EngineError,
@@ -17,13 +17,13 @@ from mnemosyne import (
     ReadOnlyError,
     Repository,
 )
-from mnemosyne.cli.app import mnem
-from mnemosyne.engine import open_engine
-from mnemosyne.objects import parse_id
-from mnemosyne.refs import initialise
-from mnemosyne.testing import FaultyEngine
-from mnemosyne.views.indexed import find_index
-from mnemosyne.views.keys import Selection
+from mnemosyne_vcs.cli.app import mnem
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.refs import initialise
+from mnemosyne_vcs.testing import FaultyEngine
+from mnemosyne_vcs.views.keys import Selection
+from mnemosyne_vcs.views.server_search import find_index
 from postgres.server import PASSWORD
 
 KEYS = [f"{top}/{number}" for top in ("a", "a/b", "é") for number in range(8)]
@@ -113,7 +113,7 @@ class Story:
         self.repo.merge("other", fast_forward=True)
 
     def push(self):
-        with mnemosyne.clone(self.repo.url, "memory://", author="far") as copy:
+        with mnemosyne_vcs.clone(self.repo.url, "memory://", author="far") as copy:
             for _ in range(3):
                 copy.transact(self.edit)
             copy.push()
@@ -178,9 +178,9 @@ def test_both_paths_give_the_same_answers(new_url, seed):
     rng = np.random.default_rng(seed)
     url = new_url()
     with (
-        mnemosyne.open(url, create=True, author="tester") as repo,
-        mnemosyne.open(url, read_only=True) as loading,
-        mnemosyne.open(url, read_only=True) as asking,
+        mnemosyne_vcs.open(url, create=True, author="tester") as repo,
+        mnemosyne_vcs.open(url, read_only=True) as loading,
+        mnemosyne_vcs.open(url, read_only=True) as asking,
     ):
         story = Story(repo, rng)
         repo.index_vectors()
@@ -279,11 +279,11 @@ def test_many_vectors_at_once_and_filters_that_few_pass(server, repo, opened):
 
 
 def test_searching_brings_along_what_a_push_has_moved(repo, opened, monkeypatch):
-    monkeypatch.setattr("mnemosyne.views.indexed.MOST_BEHIND", 2)
-    monkeypatch.setattr("mnemosyne.views.indexing.MOST_BEHIND", 2)
+    monkeypatch.setattr("mnemosyne_vcs.views.server_search.MOST_BEHIND", 2)
+    monkeypatch.setattr("mnemosyne_vcs.views.server_index.MOST_BEHIND", 2)
     fill(repo, 10)
     repo.index_vectors()
-    with mnemosyne.clone(repo.url, "memory://") as copy:
+    with mnemosyne_vcs.clone(repo.url, "memory://") as copy:
         fill(copy, 10, start=10)
         copy.push()
     reader = opened(repo.url, read_only=True)
@@ -306,7 +306,7 @@ def test_a_search_goes_without_what_it_cannot_bring_along(url, opened):
     engine = FaultyEngine(open_engine(url), calls=["move_vector_index"])
     with Repository(engine, author="tester") as repo:
         repo.index_vectors()
-        with mnemosyne.clone(url, "memory://") as copy:
+        with mnemosyne_vcs.clone(url, "memory://") as copy:
             copy.put("a", 1, embedding=[1, 0])
             copy.push()
         for fault, current in (("before", False), ("after", True)):
@@ -442,7 +442,7 @@ def test_a_fault_of_the_index_is_a_fault_of_the_search(url):
 
 
 def test_other_engines_say_that_they_cannot():
-    with mnemosyne.open("memory://", create=True) as repo:
+    with mnemosyne_vcs.open("memory://", create=True) as repo:
         assert repo.vector_indexes() == {}
         for act in (repo.index_vectors, repo.drop_vector_index):
             with pytest.raises(EngineError, match="pgvector"):
@@ -452,7 +452,7 @@ def test_other_engines_say_that_they_cannot():
 def test_a_server_without_pgvector_says_so(server):
     server.execute("postgres", "CREATE DATABASE plain")
     server.execute("postgres", "ALTER DATABASE plain SET extension_control_path = '/nowhere'")
-    with mnemosyne.open(server.url("r", "plain"), create=True) as repo:
+    with mnemosyne_vcs.open(server.url("r", "plain"), create=True) as repo:
         repo.put("a", 1, embedding=[1, 0])
         with pytest.raises(EngineError, match="no extension 'vector'; install pgvector"):
             repo.index_vectors()
@@ -462,14 +462,14 @@ def test_a_server_without_pgvector_says_so(server):
 
 def test_who_may_not_bring_the_extension_is_told_what_to_do(server):
     server.execute("postgres", "CREATE DATABASE strict")
-    mnemosyne.open(server.url("r", "strict"), create=True).close()
+    mnemosyne_vcs.open(server.url("r", "strict"), create=True).close()
     server.execute(
         "strict",
         f"CREATE ROLE clerk LOGIN PASSWORD '{PASSWORD}'; GRANT USAGE ON SCHEMA mnemosyne TO clerk; "
         "GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA mnemosyne TO clerk",
     )
     url = server.url("r", "strict").replace("postgres@", "clerk@")
-    with mnemosyne.open(url) as clerk, mnemosyne.open(server.url("r", "strict")) as owner:
+    with mnemosyne_vcs.open(url) as clerk, mnemosyne_vcs.open(server.url("r", "strict")) as owner:
         with pytest.raises(EngineError, match=r"permission denied.*superuser"):
             clerk.index_vectors()
         owner.create_branch("x")
@@ -484,7 +484,7 @@ def test_an_extension_in_another_schema_that_comes_and_goes(server):
     server.execute(
         "moved", 'CREATE SCHEMA "My ""schema"; CREATE EXTENSION vector SCHEMA "My ""schema"'
     )
-    with mnemosyne.open(server.url("r", "moved"), create=True) as repo:
+    with mnemosyne_vcs.open(server.url("r", "moved"), create=True) as repo:
         repo.put("a", 1, embedding=[1, 0])
         repo.index_vectors()
         assert repo.at().search([1, 0])[0].score == 1.0
@@ -499,7 +499,7 @@ def test_crewai_searches_through_the_index(repo, opened):
     types = pytest.importorskip("crewai.memory.types")
     from crewai.memory.storage.backend import EmbeddingDimensionMismatchError
 
-    from mnemosyne.adapters.crewai import MnemosyneStorageBackend
+    from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend
 
     backend = MnemosyneStorageBackend(repo)
     assert backend.search([1.0, 0.0]) == []

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 import pytest
 
-from mnemosyne import tree
-from mnemosyne.blocks import Blocks
-from mnemosyne.engine.memory import MemoryEngine
-from mnemosyne.model import Record
-from mnemosyne.objects import (
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.format.objects import (
     Id,
     StoredRecord,
     encode_record,
@@ -18,7 +17,8 @@ from mnemosyne.objects import (
     object_id,
     vector_id,
 )
-from mnemosyne.views.scopes import Facts
+from mnemosyne_vcs.model import Record
+from mnemosyne_vcs.views.scopes import Facts
 
 
 @dataclass(frozen=True)

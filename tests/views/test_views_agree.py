@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemosyne.tree import EMPTY_ROOT
-from mnemosyne.views.base import ViewCache
-from mnemosyne.views.identity import IdentityKind
-from mnemosyne.views.scopes import ScopesKind
-from mnemosyne.views.vectors import VectorKind
+from mnemosyne_vcs.tree import EMPTY_ROOT
+from mnemosyne_vcs.views.cache import ViewCache
+from mnemosyne_vcs.views.identity import IdentityKind
+from mnemosyne_vcs.views.scopes import ScopesKind
+from mnemosyne_vcs.views.vectors import VectorKind
 
 SCOPES = ["/", "/a", "/a/b", "/b"]
 CATEGORIES = ["red", "green", "blue"]

@@ -4,14 +4,14 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from mnemosyne.blocks import Blocks
-from mnemosyne.errors import NotFoundError
-from mnemosyne.tree import EMPTY_ROOT
-from mnemosyne.views.base import ViewCache
-from mnemosyne.views.identity import IdentityKind
-from mnemosyne.views.rows import SEGMENT_ROWS
-from mnemosyne.views.scopes import ScopesKind
-from mnemosyne.views.vectors import VectorKind
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.errors import NotFoundError
+from mnemosyne_vcs.tree import EMPTY_ROOT
+from mnemosyne_vcs.views.cache import ViewCache
+from mnemosyne_vcs.views.identity import IdentityKind
+from mnemosyne_vcs.views.rows import SEGMENT_ROWS
+from mnemosyne_vcs.views.scopes import ScopesKind
+from mnemosyne_vcs.views.vectors import VectorKind
 
 THREADS = 8
 

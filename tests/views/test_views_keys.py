@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.views.keys import span, splice
+from mnemosyne_vcs.views.keys import span, splice
 
 KEYS = st.text(alphabet=["a", "b", "/", "\ud7ff", "\U0010ffff"], max_size=4)
 

@@ -5,15 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemosyne.engine.vectors import IndexesVectors, VectorMatch
-from mnemosyne.errors import CorruptObjectError
-from mnemosyne.tree import EMPTY_ROOT
-from mnemosyne.views.base import ViewCache
-from mnemosyne.views.cosine import Query, best
-from mnemosyne.views.indexed import IndexedVectors
-from mnemosyne.views.keys import Selection
-from mnemosyne.views.rows import SEGMENT_ROWS, RowStore
-from mnemosyne.views.vectors import VectorKind
+from mnemosyne_vcs.engine.vector_index import IndexesVectors, VectorMatch
+from mnemosyne_vcs.errors import CorruptObjectError
+from mnemosyne_vcs.tree import EMPTY_ROOT
+from mnemosyne_vcs.views.cache import ViewCache
+from mnemosyne_vcs.views.cosine import Query, best
+from mnemosyne_vcs.views.keys import Selection
+from mnemosyne_vcs.views.rows import SEGMENT_ROWS, RowStore
+from mnemosyne_vcs.views.server_search import IndexedVectors
+from mnemosyne_vcs.views.vectors import VectorKind
 
 
 def reference(cosine, vectors, query, passes=lambda key: True, limit=10, min_score=None):

@@ -1,6 +1,0 @@
-"""`python -m mnemosyne`: the `mnem` command."""
-
-from mnemosyne.cli import main
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,115 @@
+"""What of a snapshot is CrewAI's: its records by id and by scope, and their dimensions."""
+
+from collections.abc import Collection, Iterable
+from functools import cached_property
+from typing import Any
+
+from mnemosyne_vcs.adapters.crewai.keys import ROOT, mended, prefix_of, record_id_of
+from mnemosyne_vcs.adapters.crewai.translate import facts_of, is_memory, metadata_test
+from mnemosyne_vcs.model import Hit, Record
+from mnemosyne_vcs.repository import Repository
+from mnemosyne_vcs.snapshot import Snapshot
+from mnemosyne_vcs.views.identity import IdentityKind
+from mnemosyne_vcs.views.keys import span
+from mnemosyne_vcs.views.scopes import ScopesKind, ScopesView
+
+__all__ = ["Contents"]
+
+
+class Contents:
+    """The memory records of a snapshot. What is not CrewAI's is never among them.
+
+    Args:
+        repository: the repository.
+        snapshot: the snapshot.
+    """
+
+    def __init__(self, repository: Repository, snapshot: Snapshot) -> None:
+        self.repository = repository
+        self.snapshot = snapshot
+
+    @cached_property
+    def scopes(self) -> ScopesView:
+        """Their scopes, categories and times."""
+        return self.snapshot.view(ScopesKind, facts_of)
+
+    def any_keys(self, record_id: str) -> list[str]:
+        """The keys that stand for a record id, whatever is there."""
+        view = self.snapshot.view(IdentityKind, record_id_of)
+        return [key for key in view.keys_of(record_id) if key.startswith(ROOT)]
+
+    def records(self, record_id: str) -> list[Record]:
+        """The records with an id, the one that was written last first.
+
+        There is more than one only where something else than a backend has put a second one.
+        """
+        found = [self.snapshot[key] for key in self.any_keys(record_id)]
+        found = [record for record in found if is_memory(record)]
+        return found if len(found) < 2 else sorted(found, key=self._written, reverse=True)
+
+    def under(self, scope: str | None) -> list[str]:
+        """The keys of all records at or below a scope."""
+        start, stop = span(self.scopes.keys, prefix_of(scope))
+        return self.scopes.keys[start:stop]
+
+    def with_ids(self, record_ids: Iterable[str], scope: str | None) -> list[str]:
+        """The keys at or below a scope that have one of some ids."""
+        prefix = prefix_of(scope)
+        found = [key for each in dict.fromkeys(record_ids) for key in self.any_keys(each)]
+        records = self.snapshot.get_many(key for key in found if key.startswith(prefix))
+        return [record.key for record in records if is_memory(record)]
+
+    def search(
+        self,
+        query: list[float],
+        scope: str | None,
+        categories: list[str] | None,
+        metadata: dict[str, Any] | None,
+        limit: int,
+        min_score: float,
+    ) -> list[Hit]:
+        """The records most similar to a query; raises as `Snapshot.search` does."""
+        within = self.scopes.with_any([*map(mended, categories)]) if categories else None
+        where = metadata_test(metadata) if metadata else None
+
+        def found(keep: Any) -> list[Hit]:
+            return self.snapshot.search(
+                query,
+                prefix=prefix_of(scope),
+                within=within,
+                where=keep,
+                limit=limit,
+                min_score=min_score,
+                with_vectors=True,
+            )
+
+        hits = found(where)
+        if where is None and not all(is_memory(hit.record) for hit in hits):
+            return found(is_memory)
+        return hits
+
+    def other_dimension(self, dimension: int, replaced: Collection[str]) -> int | None:
+        """The dimension that keeps embeddings of another one out, or None.
+
+        None does if some records have the wanted one, or if all that have another one are about to
+        be replaced.
+
+        Args:
+            dimension: the wanted dimension.
+            replaced: the ids of the records that are to be replaced.
+        """
+        other: int | None = None
+        for size, part in self.snapshot.vectors().by_dimension.items():
+            start, stop = span(part.keys, ROOT)
+            keys = part.keys[start:stop]
+            if size != dimension:
+                keys = [key for key in keys if record_id_of(key) not in replaced]
+            if any(is_memory(self.snapshot[key]) for key in keys):
+                if size == dimension:
+                    return None
+                other = other or size
+        return other
+
+    def _written(self, record: Record) -> tuple[int, int, str]:
+        commit = self.repository.blame(record.key, self.snapshot.commit.id).commit
+        return commit.time, commit.generation, record.key

@@ -1,0 +1,376 @@
+"""Checked, decoded reads of objects, over any engine.
+
+Every block that comes out of an engine passes through here: its bytes are compared with its id
+before anything is made of them. Tree nodes and commits are kept decoded, most recently used first,
+and the bytes of the records and vectors that were read one by one or written.
+"""
+
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import islice
+from threading import Lock
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from mnemosyne_vcs.engine.protocol import Engine, ReadsAhead, ReadsInBulk, ReadsRecords
+from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
+from mnemosyne_vcs.forks import renew_after_fork
+from mnemosyne_vcs.format.objects import (
+    Id,
+    Node,
+    StoredRecord,
+    check_id,
+    decode_commit,
+    decode_node,
+    decode_record,
+    decode_vector,
+    parse_id,
+    text_id,
+)
+from mnemosyne_vcs.model import Commit, Record, Vectors
+from mnemosyne_vcs.reach import is_held, is_reached
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.model import Vector
+
+__all__ = ["Blocks", "CollectedError", "as_record", "while_it_lasts"]
+
+T = TypeVar("T")
+READ_BATCH = 512
+MOST_AHEAD = 256
+ATTEMPTS = 5
+KEPT_VALUES = 512
+KEPT_BYTES = 16_384
+
+
+class _Recent(Generic[T]):
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._entries: OrderedDict[Id, T] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, block: Id) -> T | None:
+        with self._lock:
+            found = self._entries.get(block)
+            if found is not None:
+                self._entries.move_to_end(block)
+            return found
+
+    def put(self, block: Id, value: T) -> None:
+        self.put_all({block: value})
+
+    def put_all(self, values: Mapping[Id, T]) -> None:
+        with self._lock:
+            self._entries.update(values)
+            while len(self._entries) > self._size:
+                self._entries.popitem(last=False)
+
+
+class CollectedError(NotFoundError):
+    """What was asked for is no longer in the store, since no ref reached it."""
+
+
+def while_it_lasts(read: Callable[[], T]) -> T:
+    """What a function reads from refs, which starts again when what it reads is collected.
+
+    Args:
+        read: begins with the refs as they are each time; it changes nothing unless it succeeds.
+
+    Raises:
+        CollectedError: it was collected again and again.
+    """
+    for _ in range(ATTEMPTS - 1):
+        with suppress(CollectedError):
+            return read()
+    return read()
+
+
+class Blocks:
+    """The objects of one engine.
+
+    Args:
+        engine: where the bytes are.
+        nodes: how many decoded tree nodes to keep.
+        commits: how many decoded commits to keep.
+    """
+
+    def __init__(self, engine: Engine, *, nodes: int = 8192, commits: int = 4096) -> None:
+        self.engine = engine
+        self._records = engine if isinstance(engine, ReadsRecords) else None
+        self._sizes = nodes, commits
+        self.renew()
+        renew_after_fork(self)
+
+    def renew(self) -> None:
+        """Forget what is kept decoded."""
+        nodes, commits = self._sizes
+        self._nodes = _Recent[Node](nodes)
+        self._commits = _Recent[Commit](commits)
+        self._values = _Recent[bytes](KEPT_VALUES)
+
+    def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
+        """The bytes of objects, each compared with its id.
+
+        Raises:
+            NotFoundError: an object is not in the store.
+            CorruptObjectError: the bytes of an object are not what its id says.
+        """
+        found = self.engine.read(ids)
+        for block in ids:
+            data = found.get(block)
+            if data is None:
+                raise self._missing(block)
+            check_id(block, data)
+        return found
+
+    def read_each(self, ids: Collection[Id]) -> Iterator[tuple[Id, bytes]]:
+        """Many objects, each once, in the order given or, where that is slow, in that of the store.
+
+        Raises as `read` does.
+
+        Args:
+            ids: the objects, each once.
+        """
+        engine = self.engine
+        if not isinstance(engine, ReadsInBulk):
+            for batch in _batches(ids):
+                found = self.read(batch)
+                yield from ((block, found[block]) for block in batch)
+            return
+        remaining = set(ids)
+        for part in engine.read_in_bulk(remaining.copy()):
+            for block, data in part.items():
+                check_id(block, data)
+                remaining.discard(block)
+                yield block, data
+        if remaining:
+            raise self._missing(min(remaining))
+
+    def _missing(self, block: Id) -> NotFoundError:
+        """What it means that an object is not there."""
+        missing = f"object {text_id(block)} is missing from {self.engine.url}"
+        match is_reached(self.engine, self._walk(self.find_commit), block):
+            case False:
+                return CollectedError(
+                    f"{missing}: no branch, tag or remote reaches its commit any more, and it was "
+                    "garbage collected; name another revision"
+                )
+            case True:
+                return NotFoundError(f"{missing}; restore it from a backup or a clone")
+            case None:
+                return NotFoundError(
+                    f"{missing}: its commit was garbage collected, or the store is damaged; "
+                    "`verify` tells which, and a backup or a clone has what is damaged"
+                )
+
+    def read_one(self, block: Id) -> bytes:
+        """The bytes of one object; raises as `read` does."""
+        return self.read((block,))[block]
+
+    def node(self, block: Id) -> Node:
+        """A tree node; raises as `read` does."""
+        node = self._nodes.get(block)
+        if node is None:
+            node = decode_node(block, self.read_one(block))
+            self._nodes.put(block, node)
+        return node
+
+    def nodes(self, ids: Collection[Id]) -> dict[Id, Node]:
+        """Many tree nodes at once; raises as `read` does."""
+        found = {block: node for block in ids if (node := self._nodes.get(block)) is not None}
+        absent = [block for block in ids if block not in found]
+        for start in range(0, len(absent), READ_BATCH):
+            for block, data in self.read(absent[start : start + READ_BATCH]).items():
+                found[block] = decode_node(block, data)
+                self._nodes.put(block, found[block])
+        return found
+
+    def remember_nodes(self, nodes: Mapping[Id, Node]) -> None:
+        """Keep decoded nodes that were just written."""
+        self._nodes.put_all(nodes)
+
+    def remember_commit(self, block: Id, commit: Commit) -> None:
+        """Keep a commit that was just written."""
+        self._commits.put(block, commit)
+
+    def remember_values(self, values: Mapping[Id, bytes]) -> None:
+        """Keep records and vectors that were just written, if they are neither large nor many."""
+        if len(values) < KEPT_VALUES:
+            small = {block: data for block, data in values.items() if len(data) <= KEPT_BYTES}
+            self._values.put_all(small)
+
+    def commit(self, commit: str) -> Commit:
+        """A commit by its id in text; raises as `read` does."""
+        block = parse_id(commit)
+        known = self._commits.get(block)
+        if known is None:
+            known = decode_commit(block, self.read_one(block))
+            self._commits.put(block, known)
+        return known
+
+    def find_commit(self, commit: str) -> Commit | None:
+        """A commit by its id in text; None if it is not in the store.
+
+        Raises:
+            ValidationError: the text is not an id.
+            CorruptObjectError: the object is damaged, or is not a commit.
+        """
+        block = parse_id(commit)
+        known = self._commits.get(block)
+        if known is None and (data := self.engine.read((block,)).get(block)) is not None:
+            check_id(block, data)
+            known = decode_commit(block, data)
+            self._commits.put(block, known)
+        return known
+
+    def is_held(self, commit: Commit) -> bool:
+        """Whether a commit is in the past of what refs name now."""
+        return is_held(self.engine, self._walk(self.find_commit), commit)
+
+    def walk(self) -> Callable[[str], Commit]:
+        """A lookup of commits for one walk into the past; it raises as `read` does.
+
+        Where the engine can, it reads ahead: the longer the walk, the more at once.
+        """
+        return self._walk(self.commit)
+
+    def _walk(self, read: Callable[[str], T]) -> Callable[[str], Commit | T]:
+        engine = self.engine
+        if not isinstance(engine, ReadsAhead):
+            return read
+        ahead = 1
+
+        def lookup(commit: str) -> Commit | T:
+            nonlocal ahead
+            block = parse_id(commit)
+            known = self._commits.get(block)
+            if known is None and ahead > 1:
+                self._keep_commits(engine.read_ahead(block, ahead))
+                known = self._commits.get(block)
+            ahead = min(ahead * 2, MOST_AHEAD)
+            return known or read(commit)
+
+        return lookup
+
+    def _keep_commits(self, guessed: Mapping[Id, bytes]) -> None:
+        """Keep those objects decoded that are sound and commits. What an engine guesses need not
+        be; who needs another one reads it, and is told what is wrong with it."""
+        for block, data in guessed.items():
+            if self._commits.get(block) is None:
+                with suppress(CorruptObjectError):
+                    check_id(block, data)
+                    self._commits.put(block, decode_commit(block, data))
+
+    def is_far(self, record: Id) -> bool:
+        """Whether it takes a while to read a record, in which there is time for something else."""
+        return self._records is not None and self._values.get(record) is None
+
+    @contextmanager
+    def ask_records(
+        self, entries: Mapping[str, Id]
+    ) -> Generator[Callable[[], Mapping[str, Record]]]:
+        """Ask for the records under some keys, with their vectors.
+
+        The context gives the function that waits for the answer; that raises as `read` does.
+
+        Args:
+            entries: the record's id under each key; all are far.
+        """
+        assert self._records is not None
+        with self._records.ask_records([*entries.values()]) as answer:
+            yield lambda: self._answered(entries, answer())
+
+    def _answered(self, entries: Mapping[str, Id], answer: Mapping[Id, bytes]) -> dict[str, Record]:
+        found = {**answer}
+        for block, data in answer.items():
+            check_id(block, data)
+        stored: dict[str, StoredRecord] = {}
+        for key, block in entries.items():
+            if block not in found:
+                raise self._missing(block)
+            stored[key] = decode_record(block, found[block])
+        vectors = {id for each in stored.values() for id in each.vectors.values()}
+        if not found.keys() >= vectors:
+            found.update(self.read(vectors - found.keys()))
+        self.remember_values(found)
+        return {
+            key: as_record(key, each, lambda block: decode_vector(block, found[block]))
+            for key, each in stored.items()
+        }
+
+    def stored(self, block: Id) -> StoredRecord:
+        """A record as stored; raises as `read` does."""
+        return decode_record(block, self._value(block))
+
+    def record(self, key: str, block: Id) -> Record:
+        """The record under a key; raises as `read` does."""
+        return as_record(key, self.stored(block), self.vector)
+
+    def records(
+        self, entries: Iterable[tuple[str, Id]], *, with_vectors: bool = False
+    ) -> Iterator[Record]:
+        """The records under many keys, in the order given; raises as `read` does.
+
+        Args:
+            entries: keys and ids of records.
+            with_vectors: whether to read their vectors too, many at once, rather than each when
+                it is asked for.
+        """
+        for batch in _growing_batches(entries):
+            found = self.read([block for _, block in batch])
+            stored = [(key, decode_record(block, found[block])) for key, block in batch]
+            load = self.vector
+            if with_vectors:
+                load = self._loaded([id for _, each in stored for id in each.vectors.values()])
+            for key, each in stored:
+                yield as_record(key, each, load)
+
+    def _loaded(self, vectors: Collection[Id]) -> "Callable[[Id], Vector]":
+        found = self.read(vectors)
+        return lambda block: decode_vector(block, found[block])
+
+    def vector(self, block: Id) -> "Vector":
+        """A vector, float32 of shape `(dimension,)`, read-only; raises as `read` does."""
+        return decode_vector(block, self._value(block))
+
+    def _value(self, block: Id) -> bytes:
+        """The bytes of a record or vector, which once checked are kept."""
+        data = self._values.get(block)
+        if data is None:
+            data = self.read_one(block)
+            self.remember_values({block: data})
+        return data
+
+
+def as_record(key: str, stored: StoredRecord, load: "Callable[[Id], Vector]") -> Record:
+    """A stored record as the public value.
+
+    Args:
+        key: the key that it stands under.
+        stored: the record.
+        load: reads one of its vectors.
+    """
+    return Record(
+        key,
+        stored.content,
+        Vectors(stored.vectors, load),
+        stored.embedder,
+        stored.provenance,
+        stored.event_time,
+        stored.transaction,
+        stored.moved_from,
+    )
+
+
+def _batches(ids: Iterable[Id]) -> Iterator[list[Id]]:
+    remaining = iter(ids)
+    while batch := list(islice(remaining, READ_BATCH)):
+        yield batch
+
+
+def _growing_batches(entries: Iterable[tuple[str, Id]]) -> Iterator[list[tuple[str, Id]]]:
+    """Batches that start small, so that a caller who stops early has read little."""
+    remaining, size = iter(entries), 16
+    while batch := list(islice(remaining, size)):
+        yield batch
+        size = min(size * 2, READ_BATCH)

@@ -1,0 +1,70 @@
+"""`mnem cherry-pick`."""
+
+from functools import partial
+
+import click
+
+from mnemosyne_vcs.cli import completion
+from mnemosyne_vcs.cli.command_base import Verb, pass_session
+from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.confirm import dry_run_option
+from mnemosyne_vcs.cli.conflicts import Side, Sides
+from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
+from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
+from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.merge.resolutions import Strategy
+
+
+@click.command("cherry-pick", cls=Verb)
+@click.argument("revision", shell_complete=completion.revisions)
+@click.option(
+    "--parent",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Of a merge, the number of the parent to compare it with; 1 if not given.",
+)
+@resolve_options
+@message_option
+@author_option
+@dry_run_option
+@pass_session
+def command(
+    session: Session,
+    revision: str,
+    parent: int,
+    resolve: tuple[str, ...],
+    strategy: Strategy | None,
+    message: str,
+    author: str | None,
+    dry_run: bool,
+) -> None:
+    """Make the changes of one commit on another branch too.
+
+    What clashes is settled as in `mnem merge`: ours is what the branch has, theirs what the commit
+    wrote, base what was before the commit.
+    """
+    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
+    repository = session.open(author=None if dry_run else session.author(author))
+    commit, branch = repository.resolve(revision), session.branch
+    run = partial(repository.cherry_pick, commit.id, branch=branch, parent=parent, message=message)
+
+    def sides(plan: Plan) -> Sides:
+        before = commit.parents[parent - 1]
+        return Sides(
+            Side("what was before the commit", before),
+            Side(branch, plan.ours.id),
+            Side("what the commit wrote", commit.id),
+        )
+
+    act = Act(
+        branch=branch,
+        run=run,
+        sides=sides,
+        commit=commit,
+        doing="To be picked",
+        name="picks",
+        question="",
+        nothing=f"nothing to pick: {branch} has all of it already",
+    )
+    carry_out(session, repository, act, wishes)

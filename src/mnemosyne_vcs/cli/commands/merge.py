@@ -1,0 +1,75 @@
+"""`mnem merge`."""
+
+from functools import partial
+
+import click
+
+from mnemosyne_vcs.cli import completion
+from mnemosyne_vcs.cli.command_base import Verb, pass_session
+from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.confirm import dry_run_option
+from mnemosyne_vcs.cli.conflicts import Side, Sides
+from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
+from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
+from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.merge.resolutions import Strategy
+from mnemosyne_vcs.model import MergePlan
+
+
+@click.command("merge", cls=Verb)
+@click.argument("source", shell_complete=completion.revisions)
+@click.option(
+    "--into",
+    metavar="BRANCH",
+    help="The branch to change; that of -b if not given.",
+    shell_complete=completion.branches,
+)
+@resolve_options
+@click.option("--ff", is_flag=True, help="If BRANCH has nothing of its own, just move it.")
+@message_option
+@author_option
+@dry_run_option
+@pass_session
+def command(
+    session: Session,
+    source: str,
+    into: str | None,
+    resolve: tuple[str, ...],
+    strategy: Strategy | None,
+    ff: bool,
+    message: str,
+    author: str | None,
+    dry_run: bool,
+) -> None:
+    """Bring the changes of SOURCE into a branch.
+
+    They are what SOURCE has changed since both were one. Records that both have changed are
+    merged field by field. What clashes is shown, and asked about on a terminal. Elsewhere give
+    a --resolve for each conflict or a --strategy for all; until every conflict is settled,
+    nothing is written and the exit code is 4.
+
+    ours is what the branch has, theirs what SOURCE has, base what both started from, delete
+    leaves no record, and JSON is a content of your own.
+    """
+    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
+    repository = session.open(author=None if dry_run else session.author(author))
+    branch = into or session.branch
+    run = partial(repository.merge, source, branch, message=message, fast_forward=ff)
+
+    def sides(plan: Plan) -> Sides:
+        assert isinstance(plan, MergePlan)
+        base = plan.bases[0] if len(plan.bases) == 1 else None
+        began = "what both started from" if base else "what both started from, put together"
+        return Sides(Side(began, base), Side(branch, plan.ours.id), Side(source, plan.theirs.id))
+
+    act = Act(
+        branch=branch,
+        run=run,
+        sides=sides,
+        commit=repository.resolve(source),
+        doing="To be merged",
+        name="theirs",
+        question="",
+        nothing=f"nothing to merge: {branch} has all of {source} already",
+    )
+    carry_out(session, repository, act, wishes)

@@ -1,0 +1,40 @@
+"""`mnem reflog`."""
+
+from dataclasses import asdict
+from itertools import islice
+
+import click
+
+from mnemosyne_vcs.cli import completion, describe
+from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
+from mnemosyne_vcs.cli.output import Part, Styled
+from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.model import ReflogEntry
+from mnemosyne_vcs.revision import short_id
+
+
+@click.command("reflog", cls=PagedVerb)
+@click.argument("name", metavar="BRANCH", required=False, shell_complete=completion.branches)
+@click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most N moves.")
+@pass_session
+def command(session: Session, name: str | None, limit: int | None) -> None:
+    """List where BRANCH has been, newest first; also if it was deleted.
+
+    BRANCH@{1}, as a revision, is where it was before its last move. With --json, one move a line.
+    """
+    repository, output = session.open(), session.output
+    name = name or session.branch
+    moves = list(islice(repository.reflog(name), limit))
+    if output.as_json:
+        for move in moves:
+            output.json({**asdict(move), "name": name})
+        return
+    output.table([_row(name, number, move) for number, move in enumerate(moves)])
+    if not moves and limit != 0:
+        output.remark(f"there has been no branch {name!r}")
+
+
+def _row(name: str, number: int, move: ReflogEntry) -> list[Part]:
+    target = Styled(short_id(move.new), "id") if move.new else Styled("deleted", "bad")
+    when = describe.moment(move.when)
+    return [Styled(f"{name}@{{{number}}}", "key"), target, when, move.who or "–", move.why]

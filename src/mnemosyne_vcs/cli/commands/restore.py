@@ -1,0 +1,84 @@
+"""`mnem restore`."""
+
+import click
+
+from mnemosyne_vcs.cli import completion, describe
+from mnemosyne_vcs.cli.command_base import Verb, pass_session
+from mnemosyne_vcs.cli.commit_options import author_option, message_option, show_commit
+from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
+from mnemosyne_vcs.cli.output import Output, Styled
+from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.errors import ConflictError
+from mnemosyne_vcs.merge.undo import in_the_way
+from mnemosyne_vcs.model import ActionPlan
+from mnemosyne_vcs.present.to_json import change_json, commit_json
+
+_NOTHING = "nothing to restore: it is so already"
+
+
+@click.command("restore", cls=Verb)
+@click.option(
+    "--from",
+    "source",
+    required=True,
+    metavar="REVISION",
+    help="The commit to take the records from.",
+    shell_complete=completion.revisions,
+)
+@click.argument("prefix", default="", shell_complete=completion.keys)
+@message_option
+@author_option
+@dry_run_option
+@yes_option
+@pass_session
+def command(
+    session: Session,
+    source: str,
+    prefix: str,
+    message: str,
+    author: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Bring records back as they were at another commit.
+
+    All whose keys start with PREFIX; without PREFIX, the whole memory. Records that were not
+    there then are deleted. It is a new commit; the history keeps what it replaces.
+    """
+    check_askable(session, asks=not (dry_run or yes))
+    repository, output = (
+        session.open(author=None if dry_run else session.author(author)),
+        session.output,
+    )
+    branch, commit = session.branch, repository.resolve(source)
+    plan = repository.restore(commit.id, prefix, branch=branch, dry_run=True)
+    if plan.conflicts:
+        raise in_the_way(plan.conflicts)
+    if dry_run or not yes:
+        _show_plan(output, plan)
+        if dry_run or not plan.changes:
+            return
+        ask("Restore this?")
+        if repository.resolve(branch).id != plan.ours.id:
+            raise ConflictError(f"branch {branch!r} has moved since; look again")
+    made = repository.restore(commit.id, prefix, branch=branch, message=message)
+    if made.id != plan.ours.id or output.as_json:
+        show_commit(output, made if made.id != plan.ours.id else None)
+    else:
+        output.line(_NOTHING)
+
+
+def _show_plan(output: Output, plan: ActionPlan) -> None:
+    [source] = plan.commits
+    if output.as_json:
+        changes = [change_json(change) for change in plan.changes]
+        output.json({"from": commit_json(source), "changes": changes})
+        return
+    output.line(Styled("To be restored from", "title"))
+    output.line("  ", *describe.byline(source), "  ", describe.title(source))
+    output.line()
+    if plan.changes:
+        output.line(Styled("What would change", "title"))
+        describe.changes(output, list(plan.changes))
+    else:
+        output.line(_NOTHING)

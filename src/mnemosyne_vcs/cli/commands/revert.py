@@ -1,0 +1,74 @@
+"""`mnem revert`."""
+
+from functools import partial
+
+import click
+
+from mnemosyne_vcs.cli import completion
+from mnemosyne_vcs.cli.command_base import Verb, pass_session
+from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.confirm import check_askable, dry_run_option, yes_option
+from mnemosyne_vcs.cli.conflicts import Side, Sides
+from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
+from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
+from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.merge.resolutions import Strategy
+
+
+@click.command("revert", cls=Verb)
+@click.argument("revision", shell_complete=completion.revisions)
+@click.option(
+    "--parent",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Of a merge, the number of the parent to go back to; 1 if not given.",
+)
+@resolve_options
+@message_option
+@author_option
+@dry_run_option
+@yes_option
+@pass_session
+def command(
+    session: Session,
+    revision: str,
+    parent: int,
+    resolve: tuple[str, ...],
+    strategy: Strategy | None,
+    message: str,
+    author: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Take back what one commit changed, in a new commit.
+
+    What has changed since in other records, or in other fields of the same ones, stays. What
+    clashes is settled as in `mnem merge`: ours is what the branch has now, theirs what was before
+    the commit, base what the commit wrote.
+    """
+    check_askable(session, asks=not (dry_run or yes))
+    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes)
+    repository = session.open(author=None if dry_run else session.author(author))
+    commit, branch = repository.resolve(revision), session.branch
+    run = partial(repository.revert, commit.id, branch=branch, parent=parent, message=message)
+
+    def sides(plan: Plan) -> Sides:
+        before = commit.parents[parent - 1]
+        return Sides(
+            Side("what the commit wrote", commit.id),
+            Side(f"{branch} as it is now", plan.ours.id),
+            Side("what was before the commit", before),
+        )
+
+    act = Act(
+        branch=branch,
+        run=run,
+        sides=sides,
+        commit=commit,
+        doing="To be taken back",
+        name="reverts",
+        question="Take this back?",
+        nothing="nothing to take back: what it changed is gone already",
+    )
+    carry_out(session, repository, act, wishes)

@@ -1,0 +1,167 @@
+"""`mnem trace`."""
+
+from functools import partial
+
+import click
+
+from mnemosyne_vcs.cli import completion, describe
+from mnemosyne_vcs.cli.command_base import Verb, pass_session
+from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
+from mnemosyne_vcs.cli.output import Output, Part, Styled
+from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.errors import ConflictError
+from mnemosyne_vcs.history.trace import Traced
+from mnemosyne_vcs.merge.retract import Retraction
+from mnemosyne_vcs.present.to_json import change_json, commit_json, record_json
+from mnemosyne_vcs.repository import Repository
+
+_NOTHING = "no live record came from there"
+
+
+@click.command("trace", cls=Verb)
+@click.option("--source", metavar="NAME", help="What was observed: a document, a message.")
+@click.option("--agent", metavar="NAME", help="Who wrote it.")
+@click.option("--run", metavar="ID", help="The run that wrote it.")
+@click.option("--tool-call", metavar="ID", help="The tool call that produced it.")
+@click.option(
+    "--commit",
+    metavar="REVISION",
+    help="The commit that wrote it.",
+    shell_complete=completion.revisions,
+)
+@click.option(
+    "--only", multiple=True, metavar="BRANCH", help="Only this branch; may be given again."
+)
+@click.option("--retract", is_flag=True, help="Take back exactly those records.")
+@message_option
+@author_option
+@dry_run_option
+@yes_option
+@pass_session
+def command(
+    session: Session,
+    source: str | None,
+    agent: str | None,
+    run: str | None,
+    tool_call: str | None,
+    commit: str | None,
+    only: tuple[str, ...],
+    retract: bool,
+    message: str,
+    author: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """List, or take back, every live record from a bad source.
+
+    Records that were derived from one that came from there are listed too, with the keys that lead
+    to it. All branches are searched. With several options, all must hold of the record that came
+    from there.
+
+    With --retract each record gets its newest earlier value that did not come from there, or is
+    deleted if it has none, in one commit a branch; later records of others stay.
+    """
+    if not retract and (message or yes or dry_run):
+        raise click.UsageError("-m, --yes and --dry-run belong to --retract")
+    check_askable(session, asks=retract and not (dry_run or yes))
+    repository = session.open(author=session.author(author) if retract and not dry_run else None)
+    output = session.output
+    heads = repository.branches()
+    branches = list(only or heads)
+    commit = None if commit is None else repository.resolve(commit).id
+    if not retract:
+        found = repository.trace(
+            source=source,
+            agent=agent,
+            run=run,
+            tool_call=tool_call,
+            commit=commit,
+            branches=branches,
+        )
+        _show(output, list(found))
+        return
+    take_back = partial(
+        repository.retract,
+        source=source,
+        agent=agent,
+        run=run,
+        tool_call=tool_call,
+        commit=commit,
+        message=message,
+    )
+    if dry_run or not yes:
+        plan = take_back(branches=branches, dry_run=True)
+        _show_plan(output, plan)
+        if dry_run or not plan.changes:
+            return
+        ask("Take these back?")
+        branches = list(plan.changes)
+        _check_unmoved(repository, heads, branches)
+    _show_done(output, take_back(branches=branches))
+
+
+def _check_unmoved(repository: Repository, heads: dict[str, str], branches: list[str]) -> None:
+    now = repository.branches()
+    for branch in branches:
+        if now.get(branch) != heads[branch]:
+            raise ConflictError(f"branch {branch!r} has moved since; look again")
+
+
+def _show(output: Output, found: list[Traced]) -> None:
+    if output.as_json:
+        for traced in found:
+            output.json(
+                {
+                    "branch": traced.branch,
+                    "record": record_json(traced.record),
+                    "through": list(traced.through),
+                }
+            )
+        return
+    output.table([_row(traced) for traced in found])
+    if not found:
+        output.remark(_NOTHING)
+
+
+def _row(traced: Traced) -> list[Part]:
+    through = "itself" if not traced.through else f"through {', '.join(traced.through)}"
+    key = Styled(traced.record.key, "key")
+    return [traced.branch, key, Styled(through, "dim"), describe.preview(traced.record)]
+
+
+def _show_plan(output: Output, plan: Retraction) -> None:
+    if output.as_json:
+        output.json(
+            {
+                "changes": {
+                    branch: [change_json(change) for change in changes]
+                    for branch, changes in plan.changes.items()
+                }
+            }
+        )
+        return
+    for branch, changes in plan.changes.items():
+        output.line(Styled(f"What would change on {branch}", "title"))
+        describe.changes(output, list(changes))
+    if not plan.changes:
+        output.line(_NOTHING)
+
+
+def _show_done(output: Output, done: Retraction) -> None:
+    for branch, commit in done.commits.items():
+        output.did(f"commit {commit.id} was made on {branch}")
+    if output.as_json:
+        commits = {branch: commit_json(commit) for branch, commit in done.commits.items()}
+        output.json({"commits": commits})
+        return
+    for branch, commit in done.commits.items():
+        output.line(
+            Styled(branch, "title"),
+            ": ",
+            describe.counted(len(done.changes[branch]), "record"),
+            " taken back",
+        )
+        output.line(*describe.byline(commit), "  ", Styled(describe.title(commit), "title"))
+    if not done.commits:
+        output.line(_NOTHING)

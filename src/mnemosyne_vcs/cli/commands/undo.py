@@ -1,0 +1,118 @@
+"""`mnem undo`."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import click
+
+from mnemosyne_vcs.cli import describe
+from mnemosyne_vcs.cli.command_base import Verb, pass_session
+from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
+from mnemosyne_vcs.cli.output import Output, Styled
+from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.errors import ConflictError
+from mnemosyne_vcs.merge.undo import in_the_way
+from mnemosyne_vcs.model import ActionPlan, Commit
+from mnemosyne_vcs.present.lookup import find_trailer
+from mnemosyne_vcs.present.to_json import change_json, commit_json
+from mnemosyne_vcs.repository import Repository
+
+_NOTHING = "nothing to undo: what they wrote is gone already"
+
+
+@click.command("undo", cls=Verb)
+@click.option("-n", "number", type=click.IntRange(min=1), metavar="N", help="The newest N commits.")
+@click.option("--run", metavar="ID", help="Every commit of a run; a start of its id is enough.")
+@click.option("--save", metavar="ID", help="Every commit of a save; a start of its id is enough.")
+@message_option
+@author_option
+@dry_run_option
+@yes_option
+@pass_session
+def command(
+    session: Session,
+    number: int | None,
+    run: str | None,
+    save: str | None,
+    message: str,
+    author: str | None,
+    dry_run: bool,
+    yes: bool,
+) -> None:
+    """Take commits back in a new commit.
+
+    It takes back the newest commit if nothing else is said. The history keeps both. What later
+    commits changed again is a conflict, and then nothing is written.
+    """
+    if sum(choice is not None for choice in (number, run, save)) > 1:
+        raise click.UsageError("give only one of -n, --run and --save")
+    check_askable(session, asks=not (dry_run or yes))
+    repository, output = session.open(author=session.author(author)), session.output
+    commits = repository.log(session.branch)
+    if run is not None:
+        run = find_trailer(commits, "Run-Id", run)
+    if save is not None:
+        save = find_trailer(commits, "Save-Id", save)
+    count = number or 1
+    with _explained(repository, session.branch):
+        if dry_run or not yes:
+            plan = repository.undo(count, run=run, save=save, branch=session.branch, dry_run=True)
+            if plan.conflicts:
+                raise in_the_way(plan.conflicts)
+            _show_plan(output, plan)
+            if dry_run or not plan.changes:
+                return
+            ask("Undo this?")
+            if repository.resolve(session.branch).id != plan.ours.id:
+                raise ConflictError(f"branch {session.branch!r} has moved since; look again")
+        before = repository.resolve(session.branch)
+        commit = repository.undo(count, run=run, save=save, branch=session.branch, message=message)
+    _show_result(output, commit if commit.id != before.id else None)
+
+
+def _show_plan(output: Output, plan: ActionPlan) -> None:
+    if output.as_json:
+        targets = [commit_json(commit) for commit in plan.commits]
+        changes = [change_json(change) for change in plan.changes]
+        output.json({"undoes": targets, "changes": changes})
+        return
+    output.line(Styled("To be undone", "title"))
+    for commit in plan.commits:
+        output.line("  ", *describe.byline(commit), "  ", describe.title(commit))
+    output.line()
+    if plan.changes:
+        output.line(Styled("What would change", "title"))
+        describe.changes(output, list(plan.changes))
+    else:
+        output.line(_NOTHING)
+
+
+@contextmanager
+def _explained(repository: Repository, branch: str) -> Generator[None]:
+    """Add to a conflict, key by key, what was written, what is there now and by whom."""
+    try:
+        yield
+    except ConflictError as error:
+        for conflict in error.conflicts:
+            key = conflict.ours.key if conflict.ours else conflict.key
+            later = repository.blame(key, branch)
+            agent = later.record.provenance.agent if later.record else None
+            by = describe.plain(describe.byline(later.commit)) + (f" ({agent})" if agent else "")
+            error.add_note(f"  {conflict.key} ({conflict.kind})")
+            error.add_note(f"    it wrote       {describe.preview(conflict.base)}")
+            error.add_note(f"    before it      {describe.preview(conflict.theirs)}")
+            error.add_note(f"    now            {describe.preview(conflict.ours)}")
+            error.add_note(f"    written by     {by}")
+        raise
+
+
+def _show_result(output: Output, commit: Commit | None) -> None:
+    if commit is not None:
+        output.did(f"commit {commit.id} was made")
+    if output.as_json:
+        output.json(None if commit is None else commit_json(commit))
+    elif commit is None:
+        output.line(_NOTHING)
+    else:
+        output.line(*describe.byline(commit), "  ", Styled(describe.title(commit), "title"))

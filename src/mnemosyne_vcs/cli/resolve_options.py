@@ -1,0 +1,139 @@
+"""Settling conflicts: by options, and by asking a person on a terminal."""
+
+import json
+import sys
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar, get_args
+
+import click
+
+from mnemosyne_vcs.cli.conflicts import Sides, conflict_lines
+from mnemosyne_vcs.cli.output import Output, dumps, is_terminal, tell
+from mnemosyne_vcs.merge.resolutions import Resolution, Side, value
+from mnemosyne_vcs.model import Conflict
+from mnemosyne_vcs.repository import Repository
+
+__all__ = ["ask_each", "can_ask", "resolutions", "resolve_options"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+SIDES: tuple[Side, ...] = get_args(Side)
+_QUESTION = "[o]urs, [t]heirs, [b]ase, [d]elete, [e]dit, [s]kip or [a]bort"
+
+
+def resolve_options(function: F) -> F:
+    """The options `--resolve` and `--strategy`."""
+    strategy = click.option(
+        "--strategy",
+        type=click.Choice(SIDES),
+        metavar="|".join(SIDES),
+        help="Settle all other conflicts so.",
+    )
+    resolve = click.option(
+        "--resolve",
+        multiple=True,
+        metavar="KEY=ours|theirs|base|delete|JSON",
+        help="Settle the conflict of a key; may be given again.",
+    )
+    return resolve(strategy(function))
+
+
+def resolutions(texts: Iterable[str]) -> dict[str, Resolution]:
+    """How to settle the conflict of each key.
+
+    Args:
+        texts: the values of `--resolve`.
+
+    Raises:
+        UsageError: one is none, or a key has two.
+    """
+    found: dict[str, Resolution] = {}
+    for text in texts:
+        key, resolution = _resolution(text)
+        if key in found:
+            raise click.UsageError(f"--resolve is given twice for {key!r}")
+        found[key] = resolution
+    return found
+
+
+def _resolution(text: str) -> tuple[str, Resolution]:
+    """Key and way out. The key may have = in it, as JSON may."""
+    key, _, last = text.rpartition("=")
+    if key and last in SIDES:
+        return key, last
+    for position, character in enumerate(text):
+        if character == "=" and position:
+            try:
+                content = json.loads(text[position + 1 :])
+            except ValueError:
+                continue
+            return text[:position], value(content)
+    raise click.UsageError(
+        f"--resolve {text!r} is no KEY={'|'.join(SIDES)}|JSON; "
+        "a text needs double quotes, as in JSON"
+    )
+
+
+def can_ask(output: Output) -> bool:
+    """Whether a person is there to settle conflicts."""
+    return output.terminal and is_terminal(sys.stdin) and not output.as_json
+
+
+def ask_each(
+    output: Output, repository: Repository, conflicts: Iterable[Conflict], sides: Sides
+) -> dict[str, Resolution]:
+    """Show each conflict on the terminal and ask how to settle it.
+
+    Args:
+        output: where to show it.
+        repository: the store.
+        conflicts: the conflicts.
+        sides: what their versions are.
+
+    Returns:
+        The answers by key; what was skipped is not among them.
+
+    Raises:
+        ClickException: the person gives up.
+    """
+    answers: dict[str, Resolution] = {}
+    for conflict in conflicts:
+        for line in conflict_lines(repository, conflict, sides):
+            output.line(*line)
+        resolution = _ask(conflict)
+        if resolution is not None:
+            answers[conflict.key] = resolution
+    return answers
+
+
+def _ask(conflict: Conflict) -> Resolution | None:
+    words: dict[str, Side] = {
+        side[0]: side for side in SIDES if side != "base" or conflict.base is not None
+    }
+    while True:
+        answer = click.prompt(_QUESTION, err=True).strip().lower()
+        word = answer[:1] if answer in (*SIDES, "edit", "skip", "abort") else answer
+        if word in words:
+            return words[word]
+        if word == "s":
+            return None
+        if word == "a":
+            raise click.ClickException("nothing was changed")
+        if word == "e" and (edited := _edited(conflict)) is not None:
+            return edited
+        if word == "b":
+            tell("there is no base to go back to")
+
+
+def _edited(conflict: Conflict) -> Resolution | None:
+    """The content that a person makes in an editor; None if it is left unchanged or is no JSON."""
+    record = conflict.ours or conflict.theirs
+    text = click.edit(dumps(record and record.content, indent=2) + "\n", extension=".json")
+    if text is None:
+        tell("you have not saved any change")
+        return None
+    try:
+        return value(json.loads(text))
+    except ValueError as error:
+        tell(f"that is not JSON: {error}")
+        return None

@@ -1,0 +1,115 @@
+"""What the verbs that bring history in and out share."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from mnemosyne_vcs.cli import describe
+from mnemosyne_vcs.cli.output import Output, Styled
+from mnemosyne_vcs.paths import path_text
+from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.sync.branches import Transfer
+from mnemosyne_vcs.sync.bundles import Bundle
+
+__all__ = [
+    "FORMATS",
+    "FilePath",
+    "bundle_json",
+    "format_of",
+    "show_bundle",
+    "show_names",
+    "show_transfer",
+    "transfer_json",
+]
+
+
+def transfer_json(transfer: Transfer) -> dict[str, Any]:
+    """What `--json` prints of a transfer."""
+    return {
+        "url": transfer.url,
+        "remote": transfer.remote,
+        "branches": dict(transfer.branches),
+        "tags": dict(transfer.tags),
+        "commits": transfer.commits,
+        "objects": transfer.objects,
+        "bytes": transfer.bytes,
+        "pruned": list(transfer.pruned),
+    }
+
+
+def show_transfer(output: Output, done: str, transfer: Transfer) -> None:
+    """Print what travelled, and where the branches and new tags are.
+
+    Args:
+        output: where to.
+        done: what was done, such as `fetched from`.
+        transfer: the transfer.
+    """
+    output.did(f"{transfer.commits} commits were {done} {transfer.url}")
+    if output.as_json:
+        output.json(transfer_json(transfer))
+        return
+    commits = describe.counted(transfer.commits, "commit")
+    size = describe.byte_size(transfer.bytes)
+    output.line(f"{done} {transfer.url}: {commits}, {size}")
+    branches = {transfer.called(name): commit for name, commit in transfer.branches.items()}
+    show_names(output, branches, transfer.tags)
+    for name in transfer.pruned:
+        output.line(f"forgot {transfer.called(name)}, which is gone there")
+
+
+FORMATS = ("car", "jsonl")
+
+
+class FilePath(click.Path):
+    """The path of a file, which a shell completes; nothing is looked at."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """The path as it was given."""
+        return path_text(value)
+
+
+def format_of(path: str, wanted: str | None) -> str:
+    """The format to use: the wanted one, else what the end of the path says, else `car`."""
+    return wanted or ("jsonl" if path.endswith((".jsonl", ".ndjson")) else "car")
+
+
+def bundle_json(bundle: Bundle) -> dict[str, Any]:
+    """What `--json` prints of a bundle."""
+    return {
+        "path": bundle.path,
+        "format": "car",
+        "branches": dict(bundle.branches),
+        "tags": dict(bundle.tags),
+        "objects": bundle.objects,
+    }
+
+
+def show_bundle(output: Output, done: str, bundle: Bundle) -> None:
+    """Print what a bundle holds.
+
+    Args:
+        output: where to.
+        done: what was done with it, such as `wrote`.
+        bundle: the bundle.
+    """
+    output.line(f"{done} {bundle.path}: {describe.counted(bundle.objects, 'object')}")
+    show_names(output, bundle.branches, bundle.tags)
+
+
+def show_names(output: Output, branches: Mapping[str, str], tags: Mapping[str, str]) -> None:
+    """Print what branches and tags name.
+
+    Args:
+        output: where to.
+        branches: commit ids by name.
+        tags: likewise.
+    """
+    output.table(
+        [
+            [kind, Styled(name, "key"), Styled(short_id(commit), "id")]
+            for kind, names in (("branch", branches), ("tag", tags))
+            for name, commit in names.items()
+        ]
+    )

@@ -1,0 +1,87 @@
+"""How long a change of the manifest waits for others, and what it does not know of itself."""
+
+import random
+import time
+
+from mnemosyne_vcs.engine.objectstore import manifest as manifests
+from mnemosyne_vcs.engine.objectstore.manifest import Manifest
+from mnemosyne_vcs.errors import BusyError, EngineError
+
+__all__ = ["TERM", "Waiting"]
+
+TERM = 5.0
+"""For how many seconds a lease that stays as it is keeps others out."""
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
+
+
+class Waiting:
+    """How long a change has waited for others, and for whom, and what it does not know.
+
+    Args:
+        timeout: seconds to wait in all.
+
+    Attributes:
+        unsure: the version upon which a put may have landed or may still land.
+    """
+
+    def __init__(self, timeout: float) -> None:
+        self._timeout = timeout
+        self._began: float | None = None
+        self._since = time.monotonic()
+        self._lease: str | None = None
+        self._pause = 0.0
+        self._failing: float | None = None
+        self.unsure: int | None = None
+
+    def abandoned(self, manifest: Manifest) -> bool:
+        """Whether the lease in a manifest has stood for too long."""
+        if manifest.lease != self._lease:
+            self._lease, self._since = manifest.lease, time.monotonic()
+        return time.monotonic() - self._since > TERM
+
+    def failed(self, version: int) -> float:
+        """Note that the outcome of a put is unknown.
+
+        Args:
+            version: the version that it was to follow.
+
+        Returns:
+            For how many seconds puts have failed.
+        """
+        now = time.monotonic()
+        self.unsure = version
+        self._failing = self._failing or now
+        return now - self._failing
+
+    def answered(self) -> None:
+        """Note that the store has said whether a put went."""
+        self._failing = None
+
+    def settle(self, version: int, url: str) -> None:
+        """Take it that no put has landed, as the token is not among those of the newest version.
+
+        Raises:
+            EngineError: that version has forgotten the tokens of so long ago.
+        """
+        if self.unsure is None or version == self.unsure:
+            return
+        if version - self.unsure > manifests.TOKENS:
+            raise EngineError(
+                f"{url} was changed so often meanwhile that whether this write is part of it "
+                "cannot be told; read what you wrote"
+            )
+        self.unsure = None
+
+    def pause(self) -> None:
+        """Wait, longer each time; not at all at first, when one was merely not up to date."""
+        time.sleep(random.uniform(0.5, 1.0) * self._pause)
+        self._pause = min(max(self._pause * 1.5, FIRST_PAUSE), LONGEST_PAUSE)
+
+    def require_time(self, url: str) -> None:
+        """Raise if the time is over, which begins with the first call."""
+        now = time.monotonic()
+        self._began = self._began or now
+        if now - self._began > self._timeout:
+            kind = BusyError if self.unsure is None else EngineError
+            raise kind(f"others have been writing to {url} for {self._timeout:g} s; try again")

@@ -1,0 +1,343 @@
+"""The manifest as this process knows it, and its changes: one after the other, none lost.
+
+A change is made to the newest manifest and put on condition that it is the newest still; else it
+is made again. A change whose answer was lost is found by its token.
+
+The write lock is a lease: an id in the manifest, which its holder renews while he lives. Whoever
+finds a strange one waits until it goes, and takes it for abandoned once it has stood unchanged
+for `deadline.TERM` by his own clock. That is for fairness only: the holder's change too is
+conditional, and fails if his lease was broken. (DynamoDB's lock client tells dead holders the same
+way.)
+"""
+
+import os
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from itertools import count
+from threading import Event, Lock, Thread
+from typing import TypeVar
+
+from mnemosyne_vcs.engine.objectstore import deadline
+from mnemosyne_vcs.engine.objectstore import manifest as manifests
+from mnemosyne_vcs.engine.objectstore.bucket import Bucket, NoBucketError
+from mnemosyne_vcs.engine.objectstore.deadline import Waiting
+from mnemosyne_vcs.engine.objectstore.logs import FOLDER, Segments
+from mnemosyne_vcs.engine.objectstore.manifest import Manifest
+from mnemosyne_vcs.errors import (
+    BusyError,
+    EngineError,
+    MnemosyneError,
+    NotFoundError,
+    RefConflictError,
+)
+
+__all__ = ["Head", "Lease", "new_token"]
+
+REWRITES = 5
+T = TypeVar("T")
+Edit = Callable[[Manifest], Manifest]
+
+
+def new_token() -> str:
+    """A random id (16 hex digits)."""
+    return os.urandom(8).hex()
+
+
+@dataclass(slots=True)
+class Lease:
+    """The write lock, while it is held.
+
+    Attributes:
+        manifest: the manifest that shall stand once the lock is given back.
+    """
+
+    manifest: Manifest
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    manifest: Manifest
+    tag: str
+
+
+class Head:
+    """The newest manifest of one repository. Safe for use by many threads at once.
+
+    Args:
+        bucket: where it is.
+        segments: the segments of its logs.
+        url: the store, for messages.
+        busy_timeout: seconds that a change waits for others.
+        retry_for: seconds in which a change is tried again while the store fails.
+    """
+
+    def __init__(
+        self,
+        bucket: Bucket,
+        segments: Segments,
+        url: str,
+        busy_timeout: float,
+        retry_for: float,
+    ) -> None:
+        self._bucket = bucket
+        self._segments = segments
+        self._url = url
+        self._busy_timeout = busy_timeout
+        self._retry_for = retry_for
+        self._known: _Known | None = None
+        self._writer = Lock()
+
+    def create(self) -> None:
+        """Make the manifest of an empty repository, unless there is one.
+
+        Raises:
+            EngineError: the store does not heed conditions, or failed.
+        """
+        first = manifests.encode(manifests.new_manifest(new_token()))
+        tag = self._bucket.put_if(manifests.NAME, first, None)
+        if tag is not None:
+            self._require_conditions(tag)
+
+    def known(self) -> Manifest:
+        """The newest manifest that this process has seen; raises as `newest` does."""
+        return self._known.manifest if self._known else self.newest()
+
+    def newest(self) -> Manifest:
+        """The newest manifest there is.
+
+        Raises:
+            NotFoundError: there is none, or no such bucket.
+            CorruptObjectError: it is damaged.
+            FormatVersionError: a newer version wrote it.
+            EngineError: the store failed.
+        """
+        return self._fetch().manifest
+
+    def steadily(self, ask: Callable[[Manifest], T], manifest: Manifest) -> T:
+        """What a function finds by a manifest, or by a newer one if that was rewritten meanwhile.
+
+        Raises:
+            CorruptObjectError: something that the newest manifest names is not there.
+            BusyError: it was rewritten again and again.
+            MnemosyneError: whatever `ask` raises.
+        """
+        for _ in range(REWRITES):
+            try:
+                return ask(manifest)
+            except NotFoundError as error:
+                newest = self.newest()
+                if newest.version == manifest.version:
+                    raise manifests.lost(error) from None
+                manifest = newest
+        raise BusyError(f"{self._url} was rewritten again and again while it was read; try again")
+
+    def change(self, edit: Edit) -> Manifest:
+        """Change the manifest.
+
+        Args:
+            edit: gives the changed manifest; called again on a newer one until it lands.
+
+        Returns:
+            The manifest with the change.
+
+        Raises:
+            BusyError: others held the lock, or won every race, for longer than the busy timeout.
+            EngineError: the store failed; whether the change was made is unknown.
+            MnemosyneError: whatever `edit` raises on the newest manifest; nothing was changed.
+        """
+        with self._alone():
+            return self._until_it_lands(edit, new_token())
+
+    @contextmanager
+    def lease(self) -> Generator[Lease]:
+        """The write lock. What it holds in the end is put; nothing is, after an exception.
+
+        Raises:
+            BusyError: others held the lock for longer than the busy timeout; or others took this
+                one for abandoned, as this process stood still, and nothing was changed.
+            EngineError: the store failed; whether the change was made is unknown.
+        """
+        with self._alone():
+            token = new_token()
+            before = self._until_it_lands(lambda m: replace(m, lease=token), token)
+            held = Lease(before)
+            try:
+                with self._renewed(token):
+                    yield held
+            except BaseException:
+                with suppress(MnemosyneError):  # the lock is found abandoned later
+                    self._give_back(token, before)
+                raise
+            self._give_back(token, held.manifest)
+
+    def _give_back(self, token: str, changed: Manifest) -> None:
+        def edit(manifest: Manifest) -> Manifest:
+            self._require_holder(token, manifest)
+            return replace(changed, version=manifest.version, tokens=manifest.tokens, lease=None)
+
+        self._until_it_lands(edit, new_token(), own=token)
+
+    @contextmanager
+    def _renewed(self, token: str) -> Generator[None]:
+        """Show others that the holder of the lock lives."""
+        over = Event()
+        renewing = Thread(target=self._renew, args=(token, over), daemon=True)
+        renewing.start()
+        try:
+            yield
+        finally:
+            over.set()
+            renewing.join()
+
+    def _renew(self, token: str, over: Event) -> None:
+        for number in count(1):
+            if over.wait(deadline.TERM / 4):
+                return
+
+            def edit(manifest: Manifest, lease: str = f"{token}.{number}") -> Manifest:
+                self._require_holder(token, manifest)
+                return replace(manifest, lease=lease)
+
+            with suppress(MnemosyneError):  # whether the lock is lost is found in the end
+                self._until_it_lands(edit, new_token(), own=token)
+
+    def _require_holder(self, token: str, manifest: Manifest) -> None:
+        if _holder(manifest) != token:
+            raise BusyError(
+                f"the holder of the write lock of {self._url} was not heard of for "
+                f"{deadline.TERM:g} s, and others wrote meanwhile; try again"
+            )
+
+    def _until_it_lands(self, edit: Edit, token: str, own: str | None = None) -> Manifest:
+        waiting = Waiting(self._busy_timeout)
+        base, fetched = (self._known, False) if self._known else (self._fetch(), True)
+        while True:
+            free = self._free(base.manifest, own, waiting)
+            gone: NotFoundError | None = None
+            try:
+                changed = None if free is None else self._tidied(edit(free)).next(token)
+            except RefConflictError:
+                if fetched:
+                    raise
+            except NotFoundError as error:
+                gone = error
+            else:
+                if changed is not None and self._put(changed, base, waiting):
+                    self._discard(base.manifest, changed)
+                    return changed
+                waiting.pause()
+            before, base, fetched = base, self._refetch(waiting), True
+            if token in base.manifest.tokens:
+                self._discard(before.manifest, base.manifest)
+                return base.manifest
+            if gone is not None and base.tag == before.tag:
+                raise manifests.lost(gone)
+            waiting.settle(base.manifest.version, self._url)
+            waiting.require_time(self._url)
+
+    def _free(self, manifest: Manifest, own: str | None, waiting: Waiting) -> Manifest | None:
+        """The manifest to change, if no other holds the lock."""
+        if _holder(manifest) in (None, own):
+            return manifest
+        return replace(manifest, lease=None) if waiting.abandoned(manifest) else None
+
+    def _refetch(self, waiting: Waiting) -> _Known:
+        """The newest manifest. Not to reach it is no mere delay if a change may have been made."""
+        try:
+            return self._fetch()
+        except BusyError as error:
+            if waiting.unsure is None:
+                raise
+            raise EngineError(error.message) from error
+
+    def _put(self, changed: Manifest, base: _Known, waiting: Waiting) -> bool:
+        """Put a changed manifest in place of the one that it was made from; tells if that went.
+
+        If the answer is lost, the caller finds out; a put that is under way still cannot land
+        once another one has.
+        """
+        try:
+            tag = self._bucket.put_if(manifests.NAME, manifests.encode(changed), base.tag)
+        except EngineError as error:
+            if waiting.failed(base.manifest.version) > self._retry_for:
+                raise EngineError(error.message) from error
+            return False
+        waiting.answered()
+        if tag is None:
+            return False
+        self._advance(_Known(changed, tag))
+        return True
+
+    def _discard(self, before: Manifest, after: Manifest) -> None:
+        """Remove the segments that were merged into others; what fails here, compaction finds."""
+        with suppress(MnemosyneError):
+            self._bucket.delete([f"{FOLDER}/{name}" for name in before.segments - after.segments])
+
+    def _tidied(self, changed: Manifest) -> Manifest:
+        tidied = self._segments.tidied
+        return replace(
+            changed,
+            packs=tidied(changed.packs),
+            reflog=tidied(changed.reflog),
+            history=tidied(changed.history),
+        )
+
+    def _fetch(self) -> _Known:
+        known = self._known
+        try:
+            found = self._bucket.get_unless(manifests.NAME, known.tag if known else None)
+        except NoBucketError:
+            raise
+        except NotFoundError:
+            raise NotFoundError(
+                f"there is no repository at {self._url}; make it with create=True or `mnem init`"
+            ) from None
+        if found is None:
+            assert known is not None
+            return known
+        data, tag = found
+        return self._advance(_Known(manifests.decode(data, self._url), tag))
+
+    def _advance(self, found: _Known) -> _Known:
+        """Keep a manifest, unless a newer one came in between; gives the newer of both."""
+        known = self._known
+        newer = (
+            known is not None
+            and known.manifest.store == found.manifest.store
+            and known.manifest.version > found.manifest.version
+        )
+        if newer:
+            assert known is not None
+            return known
+        self._known = found
+        return found
+
+    def _require_conditions(self, tag: str) -> None:
+        again = manifests.encode(manifests.new_manifest(new_token()))
+        wrong = '"' + "0" * 32 + '"'
+        if (
+            self._bucket.put_if(manifests.NAME, again, None) is not None
+            or self._bucket.put_if(manifests.NAME, again, wrong) is not None
+        ):
+            self._bucket.delete([manifests.NAME])
+            raise EngineError(
+                f"{self._url}: the store does not heed If-None-Match and If-Match on a put, "
+                "without which concurrent writers would lose data; use another store"
+            )
+
+    @contextmanager
+    def _alone(self) -> Generator[None]:
+        if not self._writer.acquire(timeout=self._busy_timeout):
+            raise BusyError(
+                f"another thread has held {self._url} for {self._busy_timeout:g} s; try again"
+            )
+        try:
+            yield
+        finally:
+            self._writer.release()
+
+
+def _holder(manifest: Manifest) -> str | None:
+    """By what the holder of the lock knows its lease, however often that was renewed."""
+    return manifest.lease and manifest.lease.partition(".")[0]

@@ -1,0 +1,209 @@
+"""The tables of a SQLite store, and the statements on them."""
+
+# pyright: reportUnknownMemberType=false
+# (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
+
+import os
+from collections.abc import Collection, Iterator, Mapping
+from functools import cache
+from typing import Any, cast
+
+import apsw
+
+from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
+from mnemosyne_vcs.engine.sqlite.log import new_cookie
+from mnemosyne_vcs.format.objects import Id
+
+__all__ = [
+    "FORMAT",
+    "SCHEMA",
+    "add_index",
+    "begin_log",
+    "copy_into",
+    "delete_objects",
+    "get_index",
+    "get_objects",
+    "get_ref",
+    "get_refs",
+    "get_settings",
+    "make_distinct",
+    "mark_log",
+    "move_ref",
+    "put_objects",
+    "put_setting",
+    "rows",
+]
+
+FORMAT = 1
+SCHEMA = """
+CREATE TABLE objects (
+    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL
+) STRICT;
+CREATE TABLE refs (name TEXT PRIMARY KEY, target BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE reflog (
+    n INTEGER PRIMARY KEY, name TEXT NOT NULL, old BLOB, new BLOB,
+    who TEXT NOT NULL, at INTEGER NOT NULL, why TEXT NOT NULL
+) STRICT;
+CREATE INDEX reflog_of_name ON reflog (name);
+CREATE TABLE commits (
+    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, made_by TEXT NOT NULL
+) STRICT;
+CREATE INDEX commits_of_transaction ON commits (made_by);
+CREATE TABLE touched (
+    key TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (key, n)
+) STRICT, WITHOUT ROWID;
+"""
+
+SETTINGS = """
+CREATE TABLE IF NOT EXISTS settings (
+    name TEXT PRIMARY KEY, value TEXT NOT NULL
+) STRICT, WITHOUT ROWID
+"""
+"""Made with the first setting: a store without this table has none."""
+
+READ_BATCH = 512
+
+
+def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    return cast(list[tuple[Any, ...]], connection.execute(sql, values).fetchall())
+
+
+def copy_into(connection: apsw.Connection, path: str) -> None:
+    """Write what a connection sees into a file of its own, in place of what is there."""
+    os.truncate(path, 0)
+    connection.execute("VACUUM INTO ?", (path,))
+
+
+def make_distinct(path: str) -> None:
+    """Give a copy of a file a schema cookie of its own, so that no other file's log passes for its.
+
+    Args:
+        path: the copy, which nobody else has open, outside of write-ahead logging.
+    """
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
+    try:
+        connection.pragma("schema_version", new_cookie())
+    finally:
+        connection.close()
+
+
+def begin_log(connection: apsw.Connection) -> None:
+    """Have the change counter grow if the next transaction begins the log anew.
+
+    A connection counts on from page 1 as it has read it, and not as it has written it.
+    """
+    logged, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    if logged == moved:
+        connection.execute("PRAGMA shrink_memory")
+
+
+def mark_log(connection: apsw.Connection) -> None:
+    """Have a transaction write page 1, by which a log is told from that of another file."""
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+
+
+def get_objects(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, bytes]:
+    """The bytes of the objects that exist."""
+    found: dict[Id, bytes] = {}
+    for start in range(0, len(ids), READ_BATCH):
+        batch = ids[start : start + READ_BATCH]
+        size = 1 << (len(batch) - 1).bit_length()
+        padding = (None,) * (size - len(batch))
+        found.update(connection.execute(_select_objects(size), batch + padding))
+    return found
+
+
+@cache
+def _select_objects(size: int) -> str:
+    places = ", ".join("?" * size)
+    return f"SELECT id, data FROM objects WHERE id IN ({places})"
+
+
+def put_objects(connection: apsw.Connection, objects: Mapping[Id, bytes]) -> None:
+    """Store objects; one that exists is left as it is."""
+    sql = "INSERT INTO objects (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
+    connection.executemany(sql, objects.items())
+
+
+def delete_objects(connection: apsw.Connection, ids: Collection[Id]) -> None:
+    """Remove objects, and commits among them from the history index."""
+    each = [(block,) for block in ids]
+    connection.executemany("DELETE FROM objects WHERE id = ?", each)
+    connection.executemany("DELETE FROM commits WHERE id = ?", each)
+    connection.execute("DELETE FROM touched WHERE n NOT IN (SELECT n FROM commits)")
+
+
+def get_ref(connection: apsw.Connection, name: str) -> Id | None:
+    """Where a ref points."""
+    found = rows(connection, "SELECT target FROM refs WHERE name = ?", name)
+    return found[0][0] if found else None
+
+
+def get_refs(connection: apsw.Connection, prefix: str) -> dict[str, Id]:
+    """The refs whose names start with the prefix, in order."""
+    found: dict[str, Id] = {}
+    cursor = connection.cursor()
+    cursor.execute("SELECT name, target FROM refs WHERE name >= ? ORDER BY name", (prefix,))
+    for name, target in cast(Iterator[tuple[str, Id]], cursor):
+        if not name.startswith(prefix):
+            break
+        found[name] = target
+    cursor.close()
+    return found
+
+
+def move_ref(connection: apsw.Connection, update: RefUpdate) -> None:
+    """Move a ref that is known to be where the update expects it."""
+    if update.new != update.old:
+        if update.new is None:
+            rows(connection, "DELETE FROM refs WHERE name = ?", update.name)
+        else:
+            sql = (
+                "INSERT INTO refs (name, target) VALUES (?, ?) "
+                "ON CONFLICT (name) DO UPDATE SET target = excluded.target"
+            )
+            rows(connection, sql, update.name, update.new)
+        sql = "INSERT INTO reflog (name, old, new, who, at, why) VALUES (?, ?, ?, ?, ?, ?)"
+        moved = (update.name, update.old, update.new, update.who, update.when, update.why)
+        rows(connection, sql, *moved)
+    if update.index is not None:
+        add_index(connection, update.index)
+
+
+def add_index(connection: apsw.Connection, entry: IndexEntry) -> None:
+    """Add a commit to the history index, unless it is there."""
+    sql = "INSERT INTO commits (id, made_by) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING n"
+    for (n,) in rows(connection, sql, entry.commit, entry.transaction):
+        touched = ((key, n) for key in set(entry.keys))
+        connection.executemany("INSERT INTO touched (key, n) VALUES (?, ?)", touched)
+
+
+def get_index(connection: apsw.Connection) -> list[tuple[Id | None, str, str | None]]:
+    """Commit, transaction and key of each line of the history index, commit by commit."""
+    sql = (
+        "SELECT id, made_by, key FROM commits LEFT JOIN touched USING (n) UNION ALL "
+        "SELECT NULL, '', key FROM touched WHERE n NOT IN (SELECT n FROM commits) ORDER BY 1"
+    )
+    return [(commit, made_by, key) for commit, made_by, key in rows(connection, sql)]
+
+
+def get_settings(connection: apsw.Connection, prefix: str) -> dict[str, str]:
+    """The settings whose names start with the prefix, in order."""
+    if not rows(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'settings'"):
+        return {}
+    found = rows(connection, "SELECT name, value FROM settings ORDER BY name")
+    return {name: value for name, value in found if name.startswith(prefix)}
+
+
+def put_setting(connection: apsw.Connection, name: str, value: str | None) -> None:
+    """Keep a setting, or forget it."""
+    connection.execute(SETTINGS)
+    if value is None:
+        rows(connection, "DELETE FROM settings WHERE name = ?", name)
+    else:
+        sql = (
+            "INSERT INTO settings (name, value) VALUES (?, ?) "
+            "ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        )
+        rows(connection, sql, name, value)

@@ -1,0 +1,1 @@
+"""What the bytes of a repository mean: objects, their limits, and CAR files."""

@@ -1,0 +1,210 @@
+"""The commit graph: pure functions over a lookup from commit id to commit."""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from heapq import heappop, heappush
+from typing import Literal, TypeAlias
+
+from mnemosyne_vcs.errors import InconclusiveError
+from mnemosyne_vcs.model import Commit
+
+__all__ = [
+    "Lookup",
+    "Verdict",
+    "ancestors",
+    "bisect",
+    "first_parents",
+    "is_ancestor",
+    "merge_bases",
+]
+
+Lookup = Callable[[str], Commit]
+
+Verdict: TypeAlias = bool | Literal["skip"]
+"""Whether something holds at a commit; `skip` where that cannot be told."""
+
+
+def ancestors(lookup: Lookup, heads: Iterable[str], *, since: int = 0) -> Iterator[Commit]:
+    """Commits reachable from the heads, the heads included, each once and before its parents.
+
+    Newest first: by generation, then time, then id.
+
+    Args:
+        lookup: gives a commit by its id.
+        heads: ids of the commits to start from.
+        since: UTC milliseconds; commits older than this are left out with all before them.
+    """
+    seen: set[str] = set()
+    queue: list[tuple[int, int, str, Commit]] = []
+
+    def enqueue(commit_id: str) -> None:
+        if commit_id not in seen:
+            seen.add(commit_id)
+            commit = lookup(commit_id)
+            if commit.time >= since:
+                heappush(queue, (-commit.generation, -commit.time, commit_id, commit))
+
+    for head in heads:
+        enqueue(head)
+    while queue:
+        commit = heappop(queue)[3]
+        yield commit
+        for parent in commit.parents:
+            enqueue(parent)
+
+
+def first_parents(lookup: Lookup, head: str) -> Iterator[Commit]:
+    """The commit itself, then its first parent, and so on to the first commit.
+
+    Args:
+        lookup: gives a commit by its id.
+        head: id of the commit to start from.
+    """
+    commit = lookup(head)
+    yield commit
+    while commit.parents:
+        commit = lookup(commit.parents[0])
+        yield commit
+
+
+def is_ancestor(lookup: Lookup, ancestor: str, descendant: str) -> bool:
+    """Whether one commit is the other or lies in its past.
+
+    Args:
+        lookup: gives a commit by its id.
+        ancestor: id of the commit that is looked for.
+        descendant: id of the commit whose past is searched.
+    """
+    generation = lookup(ancestor).generation
+    for commit in ancestors(lookup, [descendant]):
+        if commit.id == ancestor:
+            return True
+        if commit.generation < generation:
+            return False
+    return False
+
+
+def bisect(
+    lookup: Lookup,
+    probe: Callable[[Commit], Verdict],
+    good: str,
+    bad: str,
+    *,
+    descend: bool = True,
+) -> Commit:
+    """The commit that made something hold: it holds there, and not before.
+
+    Searches the line of first parents from `bad` back to the past of `good`. If the answer is a
+    merge and it holds on a side that was merged, goes on there.
+
+    Args:
+        lookup: gives a commit by its id.
+        probe: whether it holds at a commit; asked about each at most once.
+        good: id of a commit at which it does not hold.
+        bad: id of a commit at which it holds, not in the past of `good`.
+        descend: whether to look into merged sides.
+
+    Raises:
+        InconclusiveError: the commits that are left all answered `skip`.
+    """
+    line, known = _line(lookup, bad, good), good
+    while True:
+        index = _first(line, probe)
+        found = line[index]
+        known = line[index - 1].id if index else known
+        merged = found.parents[1:] if descend else ()
+        side = _line(lookup, merged[0], known) if merged else []
+        verdict = probe(side[-1]) if side else False
+        if verdict == "skip":
+            raise _inconclusive([*side, found])
+        if not verdict:
+            return found
+        line = side
+
+
+def _line(lookup: Lookup, head: str, known: str) -> list[Commit]:
+    """First parents from a head, oldest first, without those in the past of a known commit."""
+    border = lookup(known)
+    past: set[str] | None = None
+    line: list[Commit] = []
+    for commit in first_parents(lookup, head):
+        if commit.generation <= border.generation:
+            if past is None and commit.id != known:
+                past = {each.id for each in ancestors(lookup, [known])}
+            if past is None or commit.id in past:
+                break
+        line.append(commit)
+    return line[::-1]
+
+
+def _first(line: Sequence[Commit], probe: Callable[[Commit], Verdict]) -> int:
+    """Where in a line of commits, of which the last holds, the first one is that does."""
+    low, high = -1, len(line) - 1
+    skipped: set[int] = set()
+    while open_ones := [i for i in range(low + 1, high) if i not in skipped]:
+        middle = (low + high) / 2
+        index = min(open_ones, key=lambda i: abs(i - middle))
+        verdict = probe(line[index])
+        if verdict == "skip":
+            skipped.add(index)
+        elif verdict:
+            high = index
+        else:
+            low = index
+    if high - low > 1:
+        raise _inconclusive(line[low + 1 : high + 1])
+    return high
+
+
+def _inconclusive(candidates: Sequence[Commit]) -> InconclusiveError:
+    return InconclusiveError(
+        f"it was one of {len(candidates)} commits, and those that are left cannot be told apart; "
+        "look at the candidates yourself",
+        candidates,
+    )
+
+
+_OURS, _THEIRS, _BELOW = 1, 2, 4
+
+
+def merge_bases(lookup: Lookup, ours: Collection[str], theirs: str) -> list[Commit]:
+    """The best common ancestors: those that are no ancestor of another common ancestor.
+
+    Reads the commits of either side down to the bases, and no further.
+
+    Args:
+        lookup: gives a commit by its id.
+        ours: ids of the commits of one side; several stand for a merge of all of them.
+        theirs: id of the commit of the other side.
+
+    Returns:
+        The bases by generation, then id; more than one where histories cross.
+    """
+    marks: dict[str, int] = {}
+    queue: list[tuple[int, str, Commit]] = []
+    open_ends = 0
+
+    def mark(commit_id: str, new: int) -> None:
+        nonlocal open_ends
+        old = marks.get(commit_id)
+        marks[commit_id] = new if old is None else old | new
+        open_ends += not marks[commit_id] & _BELOW
+        if old is None:
+            commit = lookup(commit_id)
+            heappush(queue, (-commit.generation, commit_id, commit))
+        else:
+            open_ends -= not old & _BELOW
+
+    for head in ours:
+        mark(head, _OURS)
+    mark(theirs, _THEIRS)
+    bases: list[Commit] = []
+    while open_ends:
+        commit = heappop(queue)[2]
+        found = marks[commit.id]
+        open_ends -= not found & _BELOW
+        if found == _OURS | _THEIRS:
+            bases.append(commit)
+            found |= _BELOW
+        for parent in commit.parents:
+            mark(parent, found)
+    return sorted(bases, key=lambda commit: (commit.generation, commit.id))

@@ -1,0 +1,126 @@
+"""Who is answerable for what the memory says: a record, one field of it, or a whole subtree."""
+
+from collections.abc import Iterator
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.errors import NotFoundError
+from mnemosyne_vcs.format.objects import Id, parse_id
+from mnemosyne_vcs.graph import ancestors
+from mnemosyne_vcs.history.fields import value_at
+from mnemosyne_vcs.history.index import Writers, changing
+from mnemosyne_vcs.model import Blame, Commit, Record
+from mnemosyne_vcs.values import Missing, same_json
+
+__all__ = ["blame", "blame_field", "blame_prefix"]
+
+
+def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
+    """Who gave a key the value that it has at a commit, or who deleted it.
+
+    It is whoever wrote the record, however it came there since: by a merge, a cherry-pick, or
+    an undo that put it back. If that commit is gone from the store, it is the one that brought
+    the record.
+
+    Args:
+        blocks: the objects.
+        key: the key.
+        at: the commit.
+
+    Raises:
+        NotFoundError: no commit up to there has had the key.
+    """
+    record = _record(blocks, key, at)
+    if record is not None and (writer := Writers(blocks, at).find(record.transaction)):
+        return Blame(key, record, writer)
+    return _brought(blocks, key, at)
+
+
+def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
+    """Who wrote each record below a prefix, in order of key; see `blame`.
+
+    Args:
+        blocks: the objects.
+        prefix: what the keys start with.
+        at: the commit.
+    """
+    writers = Writers(blocks, at)
+    for record in blocks.records(tree.scan(blocks.node, parse_id(at.root), prefix)):
+        writer = writers.find(record.transaction)
+        if writer is None:
+            yield _brought(blocks, record.key, at)
+        else:
+            yield Blame(record.key, record, writer)
+
+
+def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
+    """Who gave one field of a record the value that it has at a commit, or who removed it.
+
+    Goes back from version to version as long as one that it was made from has the same value.
+
+    Args:
+        blocks: the objects.
+        key: the key.
+        field: see `mnemosyne_vcs.history.fields.value_at`.
+        at: the commit.
+
+    Returns:
+        The commit, with the record as it left it; for a record that is deleted, the deletion.
+
+    Raises:
+        NotFoundError: no commit up to there has had the key, or no version of it the field.
+    """
+    found = blame(blocks, key, at)
+    while found.record is not None:
+        value = value_at(found.record, field)
+        versions = _versions_before(blocks, found.record, found.commit)
+        same = (
+            (record, parent)
+            for record, parent in versions
+            if same_json(value, value_at(record, field))
+        )
+        before = next(same, None)
+        if before is None:
+            if value is Missing.ABSENT and not versions:
+                raise NotFoundError(f"no version of {key!r} up to {at.id} has a field {field!r}")
+            break
+        found = blame(blocks, before[0].key, before[1])
+    return found
+
+
+def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
+    """The newest commit that left under a key what stands there at a commit, or nothing.
+
+    Where nothing does and no commit deleted it, a merge left out what the other side had.
+    """
+    held, found = _held(blocks, key, at), False
+    for commit in changing(blocks, key, at):
+        found = True
+        if _held(blocks, key, commit) == held:
+            return Blame(key, _record(blocks, key, at), commit)
+    for commit in ancestors(blocks.walk(), [at.id]) if found else ():
+        parents = map(blocks.commit, commit.parents)
+        if any(_held(blocks, key, parent) for parent in parents):
+            return Blame(key, None, commit)
+    raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
+
+
+def _versions_before(blocks: Blocks, record: Record, commit: Commit) -> list[tuple[Record, Commit]]:
+    """What the parents of a commit had in place of the record that it wrote."""
+    found: list[tuple[Record, Commit]] = []
+    for parent in map(blocks.commit, commit.parents):
+        version = _record(blocks, record.key, parent)
+        if version is None and record.moved_from is not None:
+            version = _record(blocks, record.moved_from, parent)
+        if version is not None:
+            found.append((version, parent))
+    return found
+
+
+def _held(blocks: Blocks, key: str, at: Commit) -> Id | None:
+    return tree.get(blocks.node, parse_id(at.root), key)
+
+
+def _record(blocks: Blocks, key: str, at: Commit) -> Record | None:
+    block = _held(blocks, key, at)
+    return None if block is None else blocks.record(key, block)

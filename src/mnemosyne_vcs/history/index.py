@@ -1,0 +1,373 @@
+"""Who changed a key and which commit a transaction made: by the engine's index, or by looking.
+
+The index is derived data, and nothing rests on it alone. A commit that it names is looked at:
+whether it is of that transaction, whether it changed that key. Between two commits that it names
+nothing may have changed; so what the newer one started from must be what the older one left. If
+not, or if it names what is not a commit here, it is left aside, and every commit is looked at.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+from functools import reduce
+from typing import Protocol
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.protocol import Exclusive, HasHistoryIndex, IndexEntry
+from mnemosyne_vcs.errors import CorruptObjectError, EngineError
+from mnemosyne_vcs.format.objects import Id, parse_id, text_id
+from mnemosyne_vcs.graph import ancestors
+from mnemosyne_vcs.model import Commit
+
+__all__ = [
+    "Writers",
+    "changed_keys",
+    "changing",
+    "changing_below",
+    "complete_index",
+    "find_commit",
+    "index_entry",
+    "rebuild_index",
+]
+
+FEW = 64
+BATCH = 512
+
+
+def rebuild_index(blocks: Blocks) -> int:
+    """Make the engine's history index anew from the objects, of all that refs reach.
+
+    Args:
+        blocks: the objects.
+
+    Returns:
+        How many commits it holds then.
+
+    Raises:
+        EngineError: the engine keeps no history index, or failed.
+        ReadOnlyError: the store does not accept writes.
+        NotFoundError: an object is missing; the index is as it was.
+        CorruptObjectError: an object is damaged; the index is as it was.
+    """
+    engine = blocks.engine
+    if not isinstance(engine, HasHistoryIndex):
+        raise EngineError(f"{engine.url} keeps no history index")
+    commits = list(ancestors(blocks.walk(), map(text_id, engine.refs().values())))[::-1]
+    entries = [index_entry(blocks, commit) for commit in commits]
+    with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
+        present = [entry for part in _parts(entries) for entry in _present(blocks, part)]
+        engine.clear_index()
+        engine.add_to_index(present)
+        return len(present) + complete_index(blocks, map(text_id, engine.refs().values()))
+
+
+def _parts(entries: list[IndexEntry]) -> Iterator[list[IndexEntry]]:
+    return (entries[start : start + BATCH] for start in range(0, len(entries), BATCH))
+
+
+def _present(blocks: Blocks, entries: list[IndexEntry]) -> list[IndexEntry]:
+    """The entries of commits that were not collected meanwhile."""
+    there = blocks.engine.read([entry.commit for entry in entries])
+    return [entry for entry in entries if entry.commit in there]
+
+
+def complete_index(blocks: Blocks, heads: Iterable[str]) -> int:
+    """Add to the engine's history index every commit reachable from the heads that it lacks.
+
+    Returns:
+        How many commits were added.
+    """
+    engine = blocks.engine
+    if not isinstance(engine, HasHistoryIndex):
+        return 0
+    missing = _unindexed(blocks, engine, heads)
+    if missing:
+        engine.add_to_index(index_entry(blocks, commit) for commit in missing)
+    return len(missing)
+
+
+def index_entry(blocks: Blocks, commit: Commit) -> IndexEntry:
+    """What a history index says of a commit."""
+    return IndexEntry(parse_id(commit.id), commit.transaction, changed_keys(blocks, commit))
+
+
+def changed_keys(blocks: Blocks, commit: Commit, prefix: str = "") -> set[str]:
+    """The keys whose record differs from that in every parent.
+
+    Args:
+        blocks: the objects.
+        commit: the commit.
+        prefix: only keys that start with this.
+    """
+    changed = [
+        {key for key, *_ in tree.diff(blocks.node, _root(blocks, parent), root, prefix)}
+        for root in (parse_id(commit.root),)
+        for parent in commit.parents
+    ]
+    return reduce(lambda a, b: a & b, changed) if changed else set()
+
+
+def changing(blocks: Blocks, key: str, at: Commit) -> Iterator[Commit]:
+    """A commit and its ancestors as far as they changed a key, newest first.
+
+    Args:
+        blocks: the objects.
+        key: the key.
+        at: the commit to look back from.
+    """
+    subject = _Key(blocks, key)
+    index = _index(blocks, at)
+    if index is None:
+        yield from _changers(blocks, subject, at)
+        return
+    wanted = index.commits_of_key(key)
+    if len(wanted) <= FEW:
+        candidates = _commits(blocks, wanted)
+        if candidates is not None:
+            candidates = [c for c in candidates if c.id == at.id or c.generation < at.generation]
+            traced = _traced(blocks, key, at, candidates)
+            if traced is not None:
+                yield from traced
+                return
+    yield from _along(blocks, subject, at, wanted)
+
+
+def changing_below(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Commit]:
+    """A commit and its ancestors as far as they changed a key with a prefix, newest first.
+
+    Args:
+        blocks: the objects.
+        prefix: what the keys start with.
+        at: the commit to look back from.
+    """
+    subject = _Subtree(blocks, prefix)
+    index = _index(blocks, at)
+    if index is None:
+        yield from _changers(blocks, subject, at)
+    else:
+        named = index.commits_of_keys(prefix, tree.after(prefix))
+        yield from _along(blocks, subject, at, named)
+
+
+class Writers:
+    """Finds the commits that transactions made.
+
+    Without an index it looks through the past of one commit, and then of all that refs name.
+
+    Args:
+        blocks: the objects.
+        at: the commit whose past is looked through first.
+    """
+
+    def __init__(self, blocks: Blocks, at: Commit) -> None:
+        self._blocks = blocks
+        self._index = _index(blocks, at)
+        self._known: dict[str, Commit | None] = {}
+        self._rest = self._everything(at)
+
+    def find(self, transaction: str) -> Commit | None:
+        """The commit that a transaction made; None if it is no longer in the store."""
+        if transaction not in self._known:
+            self._known[transaction] = self._look_for(transaction)
+        return self._known[transaction]
+
+    def _look_for(self, transaction: str) -> Commit | None:
+        if self._index is not None:
+            for block in self._index.commits_of_transaction(transaction):
+                commit = find_commit(self._blocks, block)
+                if commit is not None and commit.transaction == transaction:
+                    return commit
+        for commit in self._rest:
+            self._known.setdefault(commit.transaction, commit)
+            if commit.transaction == transaction:
+                return commit
+        return None
+
+    def _everything(self, at: Commit) -> Iterator[Commit]:
+        blocks = self._blocks
+        yield from ancestors(blocks.walk(), [at.id])
+        yield from ancestors(blocks.walk(), map(text_id, blocks.engine.refs().values()))
+
+
+def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
+    """The engine's history index, complete up to a commit; None if it cannot be had."""
+    engine = blocks.engine
+    if not isinstance(engine, HasHistoryIndex):
+        return None
+    if not engine.indexed(parse_id(at.id)):
+        if engine.read_only:
+            return None
+        complete_index(blocks, [at.id])
+    return engine
+
+
+def _unindexed(blocks: Blocks, engine: HasHistoryIndex, heads: Iterable[str]) -> list[Commit]:
+    """The reachable commits that the index lacks, oldest first.
+
+    It never lacks an ancestor of one that it has.
+    """
+    queue, seen = [c for c in heads if not engine.indexed(parse_id(c))], set[str]()
+    while queue:
+        commit_id = queue.pop()
+        if commit_id not in seen:
+            seen.add(commit_id)
+            parents = blocks.commit(commit_id).parents
+            queue += [parent for parent in parents if not engine.indexed(parse_id(parent))]
+    return sorted(map(blocks.commit, seen), key=lambda c: c.generation)
+
+
+def _texts(ids: Iterable[Id]) -> Iterator[str]:
+    """What the index names, as far as it has the form of an id."""
+    for block in ids:
+        with suppress(ValueError):
+            yield text_id(block)
+
+
+def find_commit(blocks: Blocks, block: Id) -> Commit | None:
+    """A commit that the index names; None if it names something else."""
+    try:
+        return blocks.find_commit(text_id(block))
+    except (CorruptObjectError, ValueError):
+        return None
+
+
+def _commits(blocks: Blocks, ids: Iterable[Id]) -> list[Commit] | None:
+    found = [find_commit(blocks, block) for block in ids]
+    commits = [commit for commit in found if commit is not None]
+    return commits if len(commits) == len(found) else None
+
+
+def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> list[Commit] | None:
+    """All candidates, newest first, if what they left under a key shows that `at` follows them.
+
+    Where a commit holds a record that just one candidate brought, and wrote, that one is in its
+    past. So the line can be followed from record to record without a walk through the commits
+    between. Where several brought the same record, or none, it cannot: the answer is None.
+    """
+    brought: dict[Id | None, list[Commit]] = {}
+    for candidate in candidates:
+        held = tree.get(blocks.node, parse_id(candidate.root), key)
+        brought.setdefault(held, []).append(candidate)
+    found: dict[str, Commit] = {}
+    queue = [at]
+    while queue:
+        commit = queue.pop()
+        held = tree.get(blocks.node, parse_id(commit.root), key)
+        earlier = [c for c in brought.get(held, ()) if c.generation <= commit.generation]
+        if held is None and not earlier:
+            continue
+        if held is None or len(earlier) != 1:
+            return None
+        [newest] = earlier
+        if newest.id not in found:
+            if blocks.stored(held).transaction != newest.transaction:
+                return None
+            found[newest.id] = newest
+            queue += map(blocks.commit, newest.parents)
+    if len(found) < len(candidates):
+        return None
+    return sorted(found.values(), key=lambda c: (-c.generation, -c.time, c.id))
+
+
+class _Subject(Protocol):
+    """What a history is of. Its state at a commit is an id; equal states are told by `same`."""
+
+    def state(self, commit: Commit) -> Id | None: ...
+
+    def same(self, a: Id | None, b: Id | None) -> bool: ...
+
+    def absent(self, state: Id | None) -> bool: ...
+
+    def changed(self, commit: Commit) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """One key; its state is the record."""
+
+    blocks: Blocks
+    key: str
+
+    def state(self, commit: Commit) -> Id | None:
+        return tree.get(self.blocks.node, parse_id(commit.root), self.key)
+
+    def same(self, a: Id | None, b: Id | None) -> bool:
+        return a == b
+
+    def absent(self, state: Id | None) -> bool:
+        return state is None
+
+    def changed(self, commit: Commit) -> bool:
+        parents = map(self.blocks.commit, commit.parents)
+        held = self.state(commit)
+        return bool(commit.parents) and all(self.state(parent) != held for parent in parents)
+
+
+@dataclass(frozen=True, slots=True)
+class _Subtree:
+    """The keys with a prefix; their state is any tree that holds them so."""
+
+    blocks: Blocks
+    prefix: str
+
+    def state(self, commit: Commit) -> Id | None:
+        return parse_id(commit.root)
+
+    def same(self, a: Id | None, b: Id | None) -> bool:
+        return a == b or not any(tree.diff(self.blocks.node, _tree(a), _tree(b), self.prefix))
+
+    def absent(self, state: Id | None) -> bool:
+        return not any(tree.scan(self.blocks.node, _tree(state), self.prefix))
+
+    def changed(self, commit: Commit) -> bool:
+        if len(commit.parents) == 1:
+            return not self.same(_root(self.blocks, commit.parents[0]), parse_id(commit.root))
+        return bool(changed_keys(self.blocks, commit, self.prefix))
+
+
+def _tree(state: Id | None) -> Id:
+    return tree.EMPTY_ROOT if state is None else state
+
+
+def _changers(blocks: Blocks, subject: _Subject, at: Commit) -> Iterator[Commit]:
+    """A commit and its ancestors as far as they changed something, by looking at each."""
+    return filter(subject.changed, ancestors(blocks.walk(), [at.id]))
+
+
+def _along(blocks: Blocks, subject: _Subject, at: Commit, named: Iterable[Id]) -> Iterator[Commit]:
+    """Those of some commits that are in the past of one, newest first, if all of them changed
+    something, and nothing else did. From where that is not so, what a look at each commit finds.
+
+    What is found at a commit is carried down to its parents, as long as nothing is said to have
+    changed, and compared with what is found there: at the next commit that is named, at merges,
+    where lines meet, and at the end.
+    """
+    wanted = set(_texts(named))
+    given: set[str] = set()
+    expected: dict[str, set[Id | None]] = {at.id: {subject.state(at)}}
+    for commit in ancestors(blocks.walk(), [at.id]):
+        if not wanted and all(map(subject.absent, set[Id | None]().union(*expected.values()))):
+            return
+        states, claimed = expected.pop(commit.id), commit.id in wanted
+        if claimed or len(states) > 1 or len(commit.parents) != 1:
+            here = subject.state(commit)
+            sound = all(subject.same(state, here) for state in states)
+            if not sound or subject.changed(commit) != claimed:
+                break
+            parents = {parent: subject.state(blocks.commit(parent)) for parent in commit.parents}
+        else:
+            parents = dict.fromkeys(commit.parents, *states)
+        for parent, state in parents.items():
+            expected.setdefault(parent, set()).add(state)
+        if claimed:
+            wanted.discard(commit.id)
+            given.add(commit.id)
+            yield commit
+    else:
+        return
+    yield from (c for c in _changers(blocks, subject, at) if c.id not in given)
+
+
+def _root(blocks: Blocks, commit: str) -> Id:
+    return parse_id(blocks.commit(commit).root)

@@ -1,0 +1,252 @@
+"""Reading history: the log, what a key has held, and how two states differ."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.errors import NotFoundError, ValidationError
+from mnemosyne_vcs.format.objects import Id, parse_id
+from mnemosyne_vcs.graph import ancestors, first_parents
+from mnemosyne_vcs.history.index import changed_keys, changing, changing_below, complete_index
+from mnemosyne_vcs.model import Blame, Change, ChangeKind, Commit, Record
+from mnemosyne_vcs.refs import ROOT_COMMIT
+
+__all__ = ["Wanted", "complete_index", "describe", "diff", "history", "log", "moved_in", "written"]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which commits a log shows. What is None does not matter.
+
+    Attributes:
+        key: they changed this key, or the one that it was moved from.
+        prefix: they changed a key that starts with this.
+        author: their author is this.
+        agent: they wrote a record whose provenance has this agent.
+        run: their trailer `Run-Id` is this, or they wrote a record whose provenance has this run.
+        source: they wrote a record whose provenance has this source.
+        since: UTC milliseconds; they are no older.
+        until: UTC milliseconds; they are no newer, or dated in the future.
+        now: the present time in UTC milliseconds.
+    """
+
+    key: str | None = None
+    prefix: str | None = None
+    author: str | None = None
+    agent: str | None = None
+    run: str | None = None
+    source: str | None = None
+    since: int | None = None
+    until: int | None = None
+    now: int = 2**63 - 1
+
+    def admits(self, blocks: Blocks, commit: Commit) -> bool:
+        """Whether a commit is wanted, as far as key and prefix do not decide."""
+        if self.author is not None and commit.author != self.author:
+            return False
+        if self.until is not None and self.until < commit.time <= self.now:
+            return False
+        if self.since is not None and commit.time < self.since:
+            return False
+        if self.run is not None and commit.trailers.get("Run-Id") == self.run:
+            asked = {"agent": self.agent, "source": self.source}
+        else:
+            asked = {"agent": self.agent, "source": self.source, "run": self.run}
+        facts = [(name, value) for name, value in asked.items() if value is not None]
+        return not facts or any(
+            all(getattr(record.provenance, name) == value for name, value in facts)
+            for record in written(blocks, commit)
+        )
+
+
+def log(
+    blocks: Blocks, head: Commit, wanted: Wanted | None = None, *, first_parent: bool = False
+) -> Iterator[Commit]:
+    """A commit and its ancestors, newest first, without the empty first one.
+
+    Args:
+        blocks: the objects.
+        head: the commit to look back from.
+        wanted: which of them; all if not given.
+        first_parent: only the line of first parents. A merge then stands for all that it
+            brought, and counts as changing the keys in which it differs from its first parent.
+
+    Raises:
+        NotFoundError: no commit up to there has had the key.
+        ValidationError: both a key and a prefix are given.
+    """
+    wanted = wanted or Wanted()
+    if wanted.key is not None and wanted.prefix is not None:
+        raise ValidationError("a log is of one key or of a prefix; give one of them")
+    commits = _line(blocks, head, wanted) if first_parent else _all(blocks, head, wanted)
+    return (c for c in commits if c.id != ROOT_COMMIT.id and wanted.admits(blocks, c))
+
+
+def diff(blocks: Blocks, a: Id, b: Id, prefix: str = "") -> Iterator[Change]:
+    """The keys whose values differ between two roots, in order of key.
+
+    A key that was moved is one change under its new key; the old key is not listed.
+
+    Args:
+        blocks: the objects.
+        a: root of the first state.
+        b: root of the second state.
+        prefix: only keys that start with this.
+    """
+    changes = [
+        (key, _record(blocks, key, before), _record(blocks, key, after))
+        for key, before, after in tree.diff(blocks.node, a, b, prefix)
+    ]
+    return describe(changes)
+
+
+def describe(changes: Iterable[tuple[str, Record | None, Record | None]]) -> Iterator[Change]:
+    """The changes that records before and after make, each move as one; equal values are none.
+
+    Args:
+        changes: key, record before and record after, in order of key.
+    """
+    each = list(changes)
+    removed = {key: before for key, before, after in each if after is None}
+    moved = {
+        after.moved_from
+        for _, before, after in each
+        if before is None and after is not None and after.moved_from in removed
+    }
+    for key, before, after in each:
+        if before is None and after is not None and after.moved_from in moved:
+            yield Change(key, "moved", removed[after.moved_from], after)
+        elif key not in moved and not _same(before, after):
+            yield Change(key, _kind(before, after), before, after)
+
+
+def history(blocks: Blocks, key: str, at: Commit) -> Iterator[Blame]:
+    """Every value that a key has had up to a commit, newest first.
+
+    Where the record was moved there from another key, that key's history goes on.
+
+    Args:
+        blocks: the objects.
+        key: the key.
+        at: the commit to look back from.
+
+    Raises:
+        NotFoundError: no commit up to there has had the key.
+    """
+    streams = _Streams()
+    streams.add(key, changing(blocks, key, at))
+    if not streams:
+        raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
+    return _values(blocks, streams)
+
+
+class _Streams:
+    """The commits that changed some keys, all together newest first, each once for a key."""
+
+    def __init__(self) -> None:
+        self._heap: list[tuple[int, int, str, str, Commit, Iterator[Commit]]] = []
+        self._seen: set[tuple[str, str]] = set()
+
+    def __bool__(self) -> bool:
+        return bool(self._heap)
+
+    def add(self, key: str, commits: Iterator[Commit]) -> None:
+        """Take in the commits that changed a key, which come newest first."""
+        for commit in commits:
+            if (key, commit.id) not in self._seen:
+                self._seen.add((key, commit.id))
+                order = (-commit.generation, -commit.time, commit.id, key)
+                heappush(self._heap, (*order, commit, commits))
+                return
+
+    def pop(self) -> tuple[str, Commit, Iterator[Commit]]:
+        """The newest commit, its key, and the older ones that came with it."""
+        _, _, _, key, commit, older = heappop(self._heap)
+        return key, commit, older
+
+
+def _values(blocks: Blocks, streams: _Streams) -> Iterator[Blame]:
+    while streams:
+        key, commit, older = streams.pop()
+        record = _record(blocks, key, _held(blocks, commit, key))
+        yield Blame(key, record, commit)
+        origins = moved_in(blocks, commit, record) if record else []
+        for parent in origins:
+            assert record is not None and record.moved_from is not None
+            streams.add(record.moved_from, changing(blocks, record.moved_from, parent))
+        parents = map(blocks.commit, commit.parents)
+        if not origins or any(_held(blocks, parent, key) is not None for parent in parents):
+            streams.add(key, older)
+
+
+def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
+    """The parents that still have under its old key what a commit moved; none if it did not.
+
+    Args:
+        blocks: the objects.
+        commit: a commit that changed the record's key.
+        record: what it left there.
+    """
+    old = record.moved_from
+    if old is None:
+        return []
+    wrote = record.transaction == commit.transaction
+    if not wrote and _held(blocks, commit, old) is not None:
+        return []
+    parents = map(blocks.commit, commit.parents)
+    return [parent for parent in parents if _held(blocks, parent, old) is not None]
+
+
+def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
+    """The records that a commit wrote, in order of key, without those that it only brought."""
+    held = ((key, _held(blocks, commit, key)) for key in sorted(changed_keys(blocks, commit)))
+    records = blocks.records((key, block) for key, block in held if block is not None)
+    return (record for record in records if record.transaction == commit.transaction)
+
+
+def _all(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
+    if wanted.key is not None:
+        return (blame.commit for blame in history(blocks, wanted.key, head))
+    if wanted.prefix:
+        return changing_below(blocks, wanted.prefix, head)
+    return ancestors(blocks.walk(), [head.id], since=wanted.since or 0)
+
+
+def _line(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
+    key, node = wanted.key, blocks.node
+    for commit in first_parents(blocks.walk(), head.id):
+        if not commit.parents or commit.time < (wanted.since or 0):
+            return
+        before, after = parse_id(blocks.commit(commit.parents[0]).root), parse_id(commit.root)
+        if key is not None:
+            held = tree.get(node, after, key)
+            if held == tree.get(node, before, key):
+                continue
+            record = _record(blocks, key, held)
+            if record and moved_in(blocks, commit, record):
+                key = record.moved_from
+        elif wanted.prefix and next(tree.diff(node, before, after, wanted.prefix), None) is None:
+            continue
+        yield commit
+
+
+def _kind(before: Record | None, after: Record | None) -> ChangeKind:
+    if before is None:
+        return "added"
+    return "removed" if after is None else "changed"
+
+
+def _held(blocks: Blocks, commit: Commit, key: str) -> Id | None:
+    return tree.get(blocks.node, parse_id(commit.root), key)
+
+
+def _record(blocks: Blocks, key: str, block: Id | None) -> Record | None:
+    return None if block is None else blocks.record(key, block)
+
+
+def _same(a: Record | None, b: Record | None) -> bool:
+    if a is None or b is None:
+        return a is b
+    return a.same_value(b)

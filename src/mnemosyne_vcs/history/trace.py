@@ -1,0 +1,197 @@
+"""Tracing what came from a source, and taking just that back.
+
+A record came from a source if its own provenance says so, or if it was derived from a version that
+did, however many steps away. `derived_from` names versions by key and commit, so that the answer
+does not depend on what has become of them since.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.errors import ValidationError
+from mnemosyne_vcs.format.objects import Id, StoredRecord, decode_record, parse_id
+from mnemosyne_vcs.history.index import Writers
+from mnemosyne_vcs.model import Commit, Record
+
+__all__ = ["Origin", "Traced", "trace"]
+
+BATCH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What records are traced to: those that agree with all that is given.
+
+    Attributes:
+        source: `Provenance.source`.
+        agent: `Provenance.agent`.
+        run: `Provenance.run`.
+        tool_call: `Provenance.tool_call`.
+        transaction: the transaction that wrote the record (32 hex digits).
+
+    Raises:
+        ValidationError: nothing is given.
+    """
+
+    source: str | None = None
+    agent: str | None = None
+    run: str | None = None
+    tool_call: str | None = None
+    transaction: str | None = None
+
+    def __post_init__(self) -> None:
+        if not self.given():
+            raise ValidationError(
+                "name what to trace: a source, an agent, a run, a tool call or a commit"
+            )
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name.replace('_', ' ')} {value}" for name, value in self.given())
+
+    def given(self) -> list[tuple[str, str]]:
+        """The fields that are given, with their names."""
+        named = ((each.name, getattr(self, each.name)) for each in fields(self))
+        return [(name, value) for name, value in named if value is not None]
+
+    def made(self, record: StoredRecord) -> bool:
+        """Whether a record agrees with all that is given."""
+        return all(
+            (record.transaction if name == "transaction" else getattr(record.provenance, name))
+            == value
+            for name, value in self.given()
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A live record that came from what was asked for.
+
+    Attributes:
+        branch: the branch that it is on.
+        record: the record.
+        through: the keys that lead from it to a version that came from there itself: the one that
+            it was derived from, the one which that was derived from, and so on. Empty if its own
+            provenance says it.
+    """
+
+    branch: str
+    record: Record
+    through: tuple[str, ...] = ()
+
+
+def trace(blocks: Blocks, heads: Mapping[str, Commit], origin: Origin) -> Iterator[Traced]:
+    """The live records that came from an origin, branch by branch, in order of key.
+
+    Args:
+        blocks: the objects.
+        heads: the commits to look at, by the name of the branch.
+        origin: what to trace to.
+    """
+    lineage = Lineage(blocks, origin)
+    for branch, head in heads.items():
+        found = lineage.live(head)
+        records = blocks.records((key, block) for key, block, _ in found)
+        for record, (_, _, through) in zip(records, found, strict=True):
+            yield Traced(branch, record, through)
+
+
+@dataclass(frozen=True, slots=True)
+class _Facts:
+    """What a version says of where it came from."""
+
+    made: bool
+    derived_from: tuple[tuple[str, str], ...]
+    moved: StoredRecord | None
+
+
+class Lineage:
+    """Tells which record versions came from an origin. It answers for each version once."""
+
+    def __init__(self, blocks: Blocks, origin: Origin) -> None:
+        self._blocks = blocks
+        self._origin = origin
+        self._facts: dict[Id, _Facts] = {}
+        self._through: dict[Id, tuple[str, ...] | None] = {}
+
+    def live(self, head: Commit) -> list[tuple[str, Id, tuple[str, ...]]]:
+        """The records at a commit that came from the origin: key, block and the keys between."""
+        entries = list(tree.scan(self._blocks.node, parse_id(head.root)))
+        self._load(block for _, block in entries)
+        traced = ((key, block, self.through(block, head)) for key, block in entries)
+        return [(key, block, through) for key, block, through in traced if through is not None]
+
+    def wrote(self, record: Record) -> bool:
+        """Whether the origin is the transaction that wrote a record."""
+        return record.transaction == self._origin.transaction
+
+    def through(self, block: Id, at: Commit) -> tuple[str, ...] | None:
+        """The keys between a version and one that the origin made, fewest first; None if it did
+        not come from there.
+
+        Args:
+            block: the version.
+            at: a commit that holds it.
+        """
+        pending = [(block, at)]
+        while pending:
+            version, commit = pending[-1]
+            if version in self._through:
+                pending.pop()
+                continue
+            self._load([version])
+            if self._facts[version].made:
+                self._through[version] = ()
+                continue
+            sources = self._sources(version, commit)
+            unknown = [(each, where) for _, each, where in sources if each not in self._through]
+            if unknown:
+                pending += unknown
+                continue
+            found = [
+                (key, *through)
+                for key, each, _ in sources
+                if (through := self._through[each]) is not None
+            ]
+            self._through[version] = min(found, key=len, default=None)
+        return self._through[block]
+
+    def _load(self, versions: Iterable[Id]) -> None:
+        fresh = [each for each in dict.fromkeys(versions) if each not in self._facts]
+        for start in range(0, len(fresh), BATCH):
+            for block, data in self._blocks.read(fresh[start : start + BATCH]).items():
+                record = decode_record(block, data)
+                follow = self._origin.transaction is not None and record.moved_from is not None
+                self._facts[block] = _Facts(
+                    self._origin.made(record),
+                    record.provenance.derived_from,
+                    record if follow else None,
+                )
+
+    def _sources(self, version: Id, at: Commit) -> list[tuple[str, Id, Commit]]:
+        """The versions that one came from, with their keys and commits, as far as they are here."""
+        facts = self._facts[version]
+        named = [(key, self._commit(commit)) for key, commit in facts.derived_from]
+        if facts.moved is not None:
+            named.append(self._moved_from(facts.moved, at))
+        found: list[tuple[str, Id, Commit]] = []
+        for key, commit in named:
+            if commit is not None:
+                block = tree.get(self._blocks.node, parse_id(commit.root), key)
+                if block is not None:
+                    found.append((key, block, commit))
+        return found
+
+    def _commit(self, commit: str) -> Commit | None:
+        """A commit that provenance names; None if the repository does not have it."""
+        try:
+            return self._blocks.find_commit(commit)
+        except ValidationError:
+            return None
+
+    def _moved_from(self, record: StoredRecord, at: Commit) -> tuple[str, Commit | None]:
+        """Where a move took a record from; the move itself is no new observation."""
+        writer = Writers(self._blocks, at).find(record.transaction)
+        before = self._commit(writer.parents[0]) if writer else None
+        return record.moved_from or "", before

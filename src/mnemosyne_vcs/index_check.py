@@ -1,0 +1,83 @@
+"""Comparing an engine's history index with the objects that it is derived from."""
+
+from collections.abc import Iterable, Mapping
+
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry, ListsHistoryIndex
+from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
+from mnemosyne_vcs.format.objects import Id, parse_id
+from mnemosyne_vcs.history.index import find_commit, index_entry
+from mnemosyne_vcs.model import Commit
+
+__all__ = ["wrong_entries"]
+
+_SHOWN = 3
+_Listed = Mapping[Id, IndexEntry]
+
+
+def wrong_entries(blocks: Blocks, commits: Iterable[Commit]) -> dict[Id, str]:
+    """What is wrong in the history index, by commit; nothing if the engine cannot list it.
+
+    An index may lack commits: they are added when they are needed. But it must hold every ancestor
+    of those that it holds. Others may write and collect garbage meanwhile.
+
+    Args:
+        blocks: the objects.
+        commits: the commits that refs reach.
+    """
+    engine = blocks.engine
+    if not isinstance(engine, HasHistoryIndex) or not isinstance(engine, ListsHistoryIndex):
+        return {}
+    listed = {entry.commit: entry for entry in engine.index_entries()}
+    reached = {parse_id(commit.id): commit for commit in commits}
+    doubtful = [*_lacking(reached, listed), *_untrue(blocks, listed)]
+    if not doubtful:
+        return {}
+    listed = {entry.commit: entry for entry in engine.index_entries()}
+    there = blocks.engine.read([block for block in doubtful if block not in listed])
+    wrong = {block: "lacks this commit" for block in doubtful if block in there}
+    again = {block: listed[block] for block in doubtful if block in listed}
+    return wrong | _untrue(blocks, again)
+
+
+def _lacking(reached: Mapping[Id, Commit], listed: _Listed) -> list[Id]:
+    """The commits that the index lacks and must hold."""
+    needed: set[Id] = set()
+    for block, commit in sorted(reached.items(), key=lambda each: -each[1].generation):
+        if block in needed or block in listed:
+            needed.update(map(parse_id, commit.parents))
+    return [block for block in needed if block in reached and block not in listed]
+
+
+def _untrue(blocks: Blocks, listed: _Listed) -> dict[Id, str]:
+    """What is wrong with entries, by commit."""
+    found = ((block, _fault(blocks, entry)) for block, entry in listed.items())
+    return {block: fault for block, fault in found if fault is not None}
+
+
+def _fault(blocks: Blocks, entry: IndexEntry) -> str | None:
+    if not entry.commit:
+        return f"holds keys of no commit, such as {_shown(entry.keys)}"
+    commit = find_commit(blocks, entry.commit)
+    if commit is None:
+        return "names this, which is not a commit in the store"
+    try:
+        return _difference(entry, index_entry(blocks, commit))
+    except (NotFoundError, CorruptObjectError):
+        return None  # what is damaged is told of itself, and what is collected needs no entry
+
+
+def _difference(entry: IndexEntry, true: IndexEntry) -> str | None:
+    if entry.transaction != true.transaction:
+        return f"says that this is of transaction {entry.transaction!r}, not {true.transaction!r}"
+    if extra := set(entry.keys).difference(true.keys):
+        return f"says that this changed {_shown(extra)}"
+    if lost := set(true.keys).difference(entry.keys):
+        return f"does not say that this changed {_shown(lost)}"
+    return None
+
+
+def _shown(keys: Iterable[str]) -> str:
+    each = sorted(keys)
+    more = f" and {len(each) - _SHOWN:,} more" if len(each) > _SHOWN else ""
+    return ", ".join(map(repr, each[:_SHOWN])) + more

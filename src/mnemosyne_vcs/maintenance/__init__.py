@@ -1,0 +1,1 @@
+"""Looking after a store: checking, collecting garbage, copying."""

@@ -1,0 +1,142 @@
+"""Copies of a whole store, and what it holds in numbers."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from mnemosyne_vcs.blocks import Blocks, while_it_lasts
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import Engine, Enumerates, RefUpdate, Snapshots
+from mnemosyne_vcs.errors import AlreadyExistsError, BusyError, EngineError, MnemosyneError
+from mnemosyne_vcs.files import put_in_place, sync_file, temporary_beside
+from mnemosyne_vcs.format.objects import check_id, parse_id
+from mnemosyne_vcs.frozen import freeze
+from mnemosyne_vcs.graph import ancestors
+from mnemosyne_vcs.maintenance.verify import ATTEMPTS, BATCH, is_needed
+from mnemosyne_vcs.refs import BRANCH, ROOT_COMMIT, TAG, ref_names
+
+__all__ = ["Stats", "backup", "stats"]
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """How large a repository is.
+
+    Attributes:
+        url: the canonical URL.
+        branches: how many branches there are.
+        tags: how many tags there are.
+        commits: how many commits the branches and tags reach, without the empty first one.
+        records: how many records each branch holds.
+        objects: how many objects the engine holds; None if it cannot tell.
+        bytes: bytes that the store takes; None if the engine cannot tell.
+    """
+
+    url: str
+    branches: int
+    tags: int
+    commits: int
+    records: Mapping[str, int]
+    objects: int | None
+    bytes: int | None
+
+    def __post_init__(self) -> None:
+        freeze(self, "records")
+
+
+def stats(blocks: Blocks) -> Stats:
+    """Count what a repository holds."""
+    return while_it_lasts(lambda: _stats(blocks))
+
+
+def _stats(blocks: Blocks) -> Stats:
+    engine = blocks.engine
+    branches, tags = ref_names(blocks, BRANCH), ref_names(blocks, TAG)
+    heads = [*branches.values(), *tags.values()]
+    counted = isinstance(engine, Enumerates)
+    return Stats(
+        engine.url,
+        len(branches),
+        len(tags),
+        sum(1 for commit in ancestors(blocks.walk(), heads) if commit.id != ROOT_COMMIT.id),
+        {
+            name: blocks.node(parse_id(blocks.commit(head).root)).count
+            for name, head in branches.items()
+        },
+        sum(1 for _ in engine.ids()) if counted else None,
+        engine.size() if counted else None,
+    )
+
+
+def backup(blocks: Blocks, path: str, now: int) -> None:
+    """Write a consistent copy of the whole store to a new file, which opens as a store.
+
+    Args:
+        blocks: the objects.
+        path: where to write it.
+        now: UTC milliseconds, for the reflog of a copy that begins with an empty one.
+
+    Raises:
+        AlreadyExistsError: something is at that path.
+        EngineError: the copy cannot be written, or the engine cannot list what it holds.
+        BusyError: branches were deleted and garbage collected all the time.
+    """
+    if os.path.lexists(path):
+        raise _exists(path)
+    engine = blocks.engine
+    partial = temporary_beside(Path(path))
+    try:
+        if isinstance(engine, Snapshots):
+            engine.backup(str(partial))
+        elif isinstance(engine, Enumerates):
+            _copy_to(partial, blocks, engine, now)
+        else:
+            raise EngineError(f"cannot back up {engine.url}: it cannot list its objects")
+        put_in_place(partial, Path(path))
+    except FileExistsError:
+        raise _exists(path) from None
+    except OSError as error:
+        if isinstance(error, MnemosyneError):
+            raise
+        raise EngineError(f"cannot back up to {path}: {error.strerror}; check its disk") from error
+    finally:
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{partial}{suffix}").unlink(missing_ok=True)
+
+
+def _copy_to(path: Path, blocks: Blocks, source: Enumerates, now: int) -> None:
+    """Copy a store, object by object, to a new file."""
+    target = open_engine(str(path), create=True)
+    try:
+        _copy(blocks, source, target, now)
+    finally:
+        target.close()
+    sync_file(path)
+
+
+def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:
+    """Copy what refs reach, and what else there is; again if some of that was collected."""
+    engine = blocks.engine
+    for _ in range(ATTEMPTS):
+        refs = engine.refs()
+        ids = list(source.ids())
+        for start in range(0, len(ids), BATCH):
+            batch = ids[start : start + BATCH]
+            there = target.read(batch)
+            found = engine.read([block for block in batch if block not in there])
+            for block, data in found.items():
+                check_id(block, data)
+            target.write(found)
+        if all(is_needed(blocks, head) for head in refs.values()):
+            for name, head in refs.items():
+                target.write({}, RefUpdate(name, None, head, when=now, why="backup"))
+            return
+    raise BusyError(
+        f"{engine.url} cannot be copied while its branches are deleted and collected all the time; "
+        "try again when no collection runs"
+    )
+
+
+def _exists(path: str) -> AlreadyExistsError:
+    return AlreadyExistsError(f"cannot back up to {path}: something is there already")

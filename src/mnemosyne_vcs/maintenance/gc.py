@@ -1,0 +1,212 @@
+"""Collecting garbage: removing the objects that nothing reaches any more.
+
+Other writers go on meanwhile. What they rely on is kept, by four rules; ADR 0017 has the argument.
+
+* Reached is what refs lead to, what retained lines of the reflog lead to, and what was stored
+  since the collection began, with all that it leads to.
+* Most of it is found without a lock. Under the write lock only the difference is: where refs have
+  moved since, and what was stored since. The removal is part of the same transaction.
+* A transaction writes every object that it makes, and those that it puts back from the past, with
+  its commit; a removed one is thereby there again.
+* Whoever points a ref at a commit that no ref may reach looks for it under the write lock.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.protocol import Deletes, Engine, Enumerates, Exclusive, HasReflog
+from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError
+from mnemosyne_vcs.format.objects import Id, decode_commit, decode_node, decode_record, parse_id
+from mnemosyne_vcs.model import ReflogEntry
+from mnemosyne_vcs.reach import links
+from mnemosyne_vcs.refs import ROOT_COMMIT
+from mnemosyne_vcs.tree import EMPTY_ROOT
+
+__all__ = ["GcReport", "collect"]
+
+BATCH = 512
+ATTEMPTS = 3
+Progress = Callable[[int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class GcReport:
+    """What a garbage collection removed, or would remove.
+
+    Attributes:
+        objects: how many objects.
+        bytes: how many bytes they hold; what the store saves on disk is about that.
+        kept: how many objects stay.
+        dry_run: whether nothing was removed.
+    """
+
+    objects: int
+    bytes: int
+    kept: int
+    dry_run: bool
+
+
+def collect(
+    blocks: Blocks,
+    *,
+    since: int,
+    now: int,
+    dry_run: bool = False,
+    compact: bool = False,
+    progress: Progress | None = None,
+) -> GcReport:
+    """Remove the objects that neither refs nor recent lines of the reflog reach.
+
+    Args:
+        blocks: the objects.
+        since: lines of the reflog later than this, in UTC milliseconds, keep what they name.
+        now: the present time in UTC milliseconds.
+        dry_run: only say what would be removed.
+        compact: also give the room back to the file system, which copies the store.
+        progress: called now and then with how many objects have been visited.
+
+    Raises:
+        EngineError: the engine cannot list and delete objects, or failed.
+        ReadOnlyError: the store does not accept writes.
+        BusyError: other writers held the store for longer than the busy timeout.
+        NotFoundError: an object that is reached is missing; nothing was removed.
+        CorruptObjectError: an object that is reached is damaged; nothing was removed.
+    """
+    engine = blocks.engine
+    if not isinstance(engine, Deletes) or not isinstance(engine, Enumerates):
+        raise EngineError(f"{engine.url} cannot list and delete objects, which gc needs")
+    if engine.read_only and not dry_run:
+        raise ReadOnlyError(f"{engine.url} was opened read-only; gc would write to it")
+    locks = isinstance(engine, Exclusive) and not dry_run
+    stored, reached = _look(blocks, since, now, progress, leave_to_lock=locks)
+    sizes = _sizes(engine, stored - reached.ids)
+    if not dry_run:
+        with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
+            before, stored = stored, set(engine.ids())
+            reached.add(_roots(engine, since, now))
+            reached.add_stored(stored - before)
+            for block in sizes.keys() - (stored - reached.ids):
+                del sizes[block]
+            engine.delete(sizes.keys())
+        blocks.renew()
+        if compact:
+            engine.compact()
+    return GcReport(len(sizes), sum(sizes.values()), len(stored) - len(sizes), dry_run)
+
+
+def _look(
+    blocks: Blocks, since: int, now: int, progress: Progress | None, *, leave_to_lock: bool
+) -> tuple[set[Id], "_Reached"]:
+    """What is stored and what is reached, found without a lock.
+
+    Another collector may remove what this one is about to read, once its ref is gone. So what is
+    missing is looked for again from the refs as they are then; it is damage if they have not moved.
+
+    Args:
+        blocks: the objects.
+        since: see `collect`.
+        now: see `collect`.
+        progress: see `collect`.
+        leave_to_lock: whether to give nothing as reached if refs move each time, since a walk
+            under the lock will tell.
+    """
+    engine = blocks.engine
+    assert isinstance(engine, Enumerates)
+    for attempt in range(1, ATTEMPTS + 1):
+        stored, reached = set(engine.ids()), _Reached(blocks, progress)
+        roots = _roots(engine, since, now)
+        try:
+            reached.add(roots)
+        except NotFoundError:
+            if set(roots) == set(_roots(engine, since, now)):
+                raise
+            if attempt == ATTEMPTS and not leave_to_lock:
+                raise
+        else:
+            return stored, reached
+    return set(engine.ids()), _Reached(blocks, progress)
+
+
+def _roots(engine: Engine, since: int, now: int) -> list[Id]:
+    """Commits to keep with all that they reach; of those in the reflog, the ones still there."""
+    named: set[Id] = {parse_id(ROOT_COMMIT.id)}
+    if isinstance(engine, HasReflog):
+        for move in _later(engine.reflog(None), since, now):
+            named.update(parse_id(commit) for commit in (move.old, move.new) if commit)
+    refs = set(engine.refs().values())
+    return [*refs, *(found for found in _present(engine, named - refs))]
+
+
+def _later(moves: Iterable[ReflogEntry], since: int, now: int) -> Iterator[ReflogEntry]:
+    """The moves after a time, of moves with the newest first.
+
+    One that is dated in the future counts as made at the time of the next one, or now.
+    """
+    made = now
+    for move in moves:
+        if move.when <= now:
+            made = move.when
+        if made > since:
+            yield move
+
+
+def _present(engine: Engine, ids: Collection[Id]) -> Iterator[Id]:
+    for batch in _batches(ids):
+        yield from engine.read(batch)
+
+
+def _sizes(engine: Engine, ids: Collection[Id]) -> dict[Id, int]:
+    return {
+        block: len(data) for batch in _batches(ids) for block, data in engine.read(batch).items()
+    }
+
+
+def _batches(ids: Iterable[Id]) -> Iterator[list[Id]]:
+    each = list(ids)
+    return (each[start : start + BATCH] for start in range(0, len(each), BATCH))
+
+
+@dataclass(slots=True)
+class _Reached:
+    """The objects found so far, each with all that it leads to."""
+
+    blocks: Blocks
+    progress: Progress | None
+    ids: set[Id] = field(default_factory=lambda: {EMPTY_ROOT})
+
+    def add(self, commits: Iterable[Id]) -> None:
+        """Follow commits to their parents and trees."""
+        level = list(commits)
+        while level:
+            found = [decode_commit(*each) for each in self._fresh(level)]
+            self._add_nodes([parse_id(commit.root) for commit in found])
+            level = [parse_id(parent) for commit in found for parent in commit.parents]
+
+    def add_stored(self, ids: Collection[Id]) -> None:
+        """Follow objects of any kind, as far as what they lead to is there yet."""
+        engine = self.blocks.engine
+        level = [block for block in ids if block not in self.ids]
+        while level:
+            self.ids.update(level)
+            found = (each for batch in _batches(level) for each in engine.read(batch).items())
+            level = [link for each in found for link in links(*each) if link not in self.ids]
+
+    def _add_nodes(self, roots: Iterable[Id]) -> None:
+        records: list[Id] = []
+        level = list(roots)
+        while level:
+            found = [decode_node(*each) for each in self._fresh(level)]
+            level = [link for node in found if node.level for link in node.links]
+            records += (link for node in found if not node.level for link in node.links)
+        for each in self._fresh(records):
+            self.ids.update(decode_record(*each).vectors.values())
+
+    def _fresh(self, ids: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
+        """Read the objects that have not been visited, and note that they have."""
+        for batch in _batches(block for block in dict.fromkeys(ids) if block not in self.ids):
+            yield from self.blocks.read(batch).items()
+            self.ids.update(batch)
+            if self.progress:
+                self.progress(len(self.ids))

@@ -1,0 +1,176 @@
+"""How the conflicts of a merge are settled: per key, and by a strategy for the rest."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, TypeAlias, cast, get_args
+
+from mnemosyne_vcs.errors import ValidationError
+from mnemosyne_vcs.merge.trees import Clash, Merged
+from mnemosyne_vcs.model import JSON, Conflict, Provenance
+from mnemosyne_vcs.transaction.changes import Held
+from mnemosyne_vcs.transaction.transaction import VectorLike
+
+__all__ = [
+    "Resolution",
+    "Settled",
+    "Side",
+    "Strategy",
+    "Value",
+    "check",
+    "listed",
+    "settle",
+    "value",
+]
+
+Side: TypeAlias = Literal["ours", "theirs", "base", "delete"]
+"""What to take: our version, theirs, the one that both started from, or no record."""
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A record to settle a conflict with; made by `value`. The attributes are its arguments."""
+
+    content: JSON
+    embedding: "VectorLike | None" = None
+    vectors: "Mapping[str, VectorLike] | None" = None
+    embedder: str | None = None
+    provenance: Provenance | None = None
+    event_time: datetime | int | None = None
+
+
+Resolution: TypeAlias = Side | Value
+"""One way to settle one conflict."""
+
+Strategy: TypeAlias = Side | Callable[[Conflict], Resolution | None]
+"""How to settle every conflict: one side, or a function of each that gives None to leave it."""
+
+
+def value(
+    content: JSON,
+    *,
+    embedding: "VectorLike | None" = None,
+    vectors: "Mapping[str, VectorLike] | None" = None,
+    embedder: str | None = None,
+    provenance: Provenance | None = None,
+    event_time: datetime | int | None = None,
+) -> Value:
+    """Settle a conflict with a new value; arguments as in `Transaction.put`.
+
+    Args:
+        content: any JSON value.
+        embedding: the vector named `""`.
+        vectors: further vectors by name.
+        embedder: id of the model that made the vectors.
+        provenance: where the record comes from.
+        event_time: when what it says happened.
+    """
+    return Value(content, embedding, vectors, embedder, provenance, event_time)
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """A merge with what the resolutions make of its conflicts.
+
+    Attributes:
+        changes: what to change on our side, by key.
+        values: the records to write besides, by key.
+        conflicts: what is left, in order of key.
+        resolved: how the others were settled, by key.
+    """
+
+    changes: dict[str, Held]
+    values: dict[str, Value]
+    conflicts: list[Conflict]
+    resolved: dict[str, str]
+
+
+def check(resolutions: Mapping[str, Resolution], strategy: Strategy | None) -> None:
+    """Check that resolutions are some, whatever the conflicts are.
+
+    Raises:
+        ValidationError: one is none; the message shows it.
+    """
+    for key, resolution in resolutions.items():
+        _check(resolution, f"the resolution of {key!r}")
+    if strategy is not None and not callable(strategy):
+        _check(strategy, "the strategy")
+
+
+def settle(
+    merged: Merged, resolutions: Mapping[str, Resolution], strategy: Strategy | None
+) -> Settled:
+    """Settle the conflicts of a merge.
+
+    Args:
+        merged: the merge.
+        resolutions: how to settle the conflict of each key.
+        strategy: how to settle the others; None to leave them.
+
+    Raises:
+        ValidationError: a resolution is for a key that is no conflict, takes a base that there
+            is not, or is none.
+    """
+    strangers = resolutions.keys() - {conflict.key for conflict in merged.conflicts}
+    if strangers:
+        keys = ", ".join(map(repr, sorted(strangers)[:5]))
+        raise ValidationError(f"there is a resolution for {keys}, where there is no conflict")
+    settled = Settled(dict(merged.changes), {}, [], {})
+    for clash in sorted(merged.clashes, key=lambda clash: clash.conflict.kind == "same-id"):
+        key = clash.conflict.key
+        resolution = resolutions.get(key) or _by(strategy, clash.conflict)
+        if resolution is None:
+            settled.conflicts.append(clash.conflict)
+        elif isinstance(resolution, Value):
+            settled.changes.update(_changes(clash, "delete"))
+            settled.values[key] = resolution
+            settled.resolved[key] = "value"
+        else:
+            settled.changes.update(_changes(clash, resolution))
+            settled.resolved[key] = resolution
+    settled.conflicts.sort(key=lambda conflict: conflict.key)
+    return settled
+
+
+def listed(conflicts: Sequence[Conflict]) -> str:
+    """Conflicts as a message names them: the first few with their kinds."""
+    shown = [f"{_where(conflict)} ({conflict.kind})" for conflict in conflicts[:5]]
+    more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
+    return ", ".join(shown) + more
+
+
+def _where(conflict: Conflict) -> str:
+    if conflict.kind == "same-id" and conflict.ours and conflict.theirs:
+        return f"{conflict.ours.key!r} and {conflict.theirs.key!r}"
+    return repr(conflict.key)
+
+
+def _by(strategy: Strategy | None, conflict: Conflict) -> Resolution | None:
+    if not callable(strategy):
+        return strategy
+    resolution = strategy(conflict)
+    if resolution is not None:
+        _check(resolution, f"the resolution of {conflict.key!r}")
+    return resolution
+
+
+def _changes(clash: Clash, side: Side) -> Mapping[str, Held]:
+    ways: dict[str, Mapping[str, Held] | None] = {
+        "ours": clash.ours,
+        "theirs": clash.theirs,
+        "base": clash.base,
+        "delete": clash.delete,
+    }
+    changes = ways[side]
+    if changes is None:
+        raise ValidationError(
+            f"{clash.conflict.key!r} cannot go back to the base: there is more than one, "
+            "and they differ; take ours, theirs, delete or a value"
+        )
+    return changes
+
+
+def _check(resolution: object, what: str) -> None:
+    if not isinstance(resolution, Value) and resolution not in get_args(Side):
+        known = ", ".join(cast("tuple[str, ...]", get_args(Side)))
+        raise ValidationError(f"{what} is {resolution!r}; known are {known} and value(...)")

@@ -1,0 +1,309 @@
+"""Acting on history: revert, cherry-pick, restore, undo. Each is one commit, or nothing.
+
+All but restore are three-way merges. To take a commit back is to merge what was before it, from
+what it made: whatever has changed since in other records, or in other fields, stays.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.errors import ConflictError, NotFoundError, ValidationError
+from mnemosyne_vcs.format.objects import Id, parse_id
+from mnemosyne_vcs.format.validation import record_id
+from mnemosyne_vcs.graph import first_parents
+from mnemosyne_vcs.history.log import describe
+from mnemosyne_vcs.merge.branches import apply, edits
+from mnemosyne_vcs.merge.resolutions import Resolution, Strategy, check, listed, settle
+from mnemosyne_vcs.merge.trees import Clash, Merged, State, clash_of_ids, merge_states, merge_trees
+from mnemosyne_vcs.model import ActionPlan, Commit, Conflict
+from mnemosyne_vcs.refs import ROOT_COMMIT
+from mnemosyne_vcs.transaction.changes import Held
+from mnemosyne_vcs.transaction.transaction import Transaction, Writer, transact
+
+__all__ = [
+    "Act",
+    "Prepare",
+    "Wishes",
+    "carry_out",
+    "cherry_pick",
+    "in_the_way",
+    "plan",
+    "restore",
+    "revert",
+    "undo",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """What is to be done to a head.
+
+    Attributes:
+        commits: the commits that it is about, newest first.
+        merged: what it changes, and what stands in its way.
+        message: says what it does, where the caller does not.
+        trailers: say the same in commit ids.
+        watch: the prefix whose records it depends on, if it does on more than it changes.
+    """
+
+    commits: Sequence[Commit]
+    merged: Merged
+    message: str
+    trailers: Mapping[str, str]
+    watch: str | None = None
+
+
+Prepare = Callable[[Commit], Act]
+"""Finds out what is to be done to a head."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What a caller wants of an act.
+
+    Attributes:
+        author: who acts; the repository's author if not given.
+        message: why.
+        resolutions: how to settle the conflict of each key.
+        strategy: how to settle the others.
+    """
+
+    author: str | None = None
+    message: str = ""
+    resolutions: Mapping[str, Resolution] = field(default_factory=dict[str, Resolution])
+    strategy: Strategy | None = None
+
+
+def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> Commit:
+    """Do something to a branch in one commit, again on the new head until it lands.
+
+    Args:
+        writer: the repository's side.
+        branch: the branch.
+        prepare: finds out what is to be done to its head.
+        wishes: what the caller wants of it.
+
+    Returns:
+        The new commit, or the head if there is nothing to change.
+
+    Raises:
+        ConflictError: a conflict is not settled; nothing was written.
+        ValidationError: a resolution is none, or is for a key that is no conflict.
+    """
+    check(wishes.resolutions, wishes.strategy)
+    conflicts: list[Conflict] = []
+
+    def attempt(transaction: Transaction) -> None:
+        act = prepare(transaction.base)
+        settled = settle(act.merged, wishes.resolutions, wishes.strategy)
+        conflicts[:] = settled.conflicts
+        if conflicts:
+            return
+        if act.watch is not None:
+            transaction.watch(act.watch)
+        transaction.trailers.update(act.trailers)
+        transaction.message = wishes.message or act.message
+        apply(transaction, settled)
+
+    commit = transact(writer, attempt, branch, author=wishes.author)
+    if conflicts:
+        raise in_the_way(conflicts)
+    return commit
+
+
+def plan(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> ActionPlan:
+    """What `carry_out` would do; arguments and `ValidationError` as there."""
+    check(wishes.resolutions, wishes.strategy)
+    transaction = Transaction(writer, branch)
+    act = prepare(transaction.base)
+    settled = settle(act.merged, wishes.resolutions, wishes.strategy)
+    apply(transaction, settled)
+    changes = describe(edits(writer.blocks, transaction, settled))
+    return ActionPlan(
+        transaction.base,
+        tuple(act.commits),
+        tuple(changes),
+        tuple(settled.conflicts),
+        settled.resolved,
+    )
+
+
+def revert(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Act:
+    """Take back what a commit changed.
+
+    Args:
+        blocks: the objects.
+        head: where to.
+        commit: the commit.
+        parent: of a merge, the number of the parent whose state it goes back to, from 1.
+
+    Raises:
+        ValidationError: the commit has no such parent.
+    """
+    before = _parent(blocks, commit, parent)
+    merged = _merged(blocks, commit, head, before)
+    return Act([commit], merged, f"revert: {commit.message}", {"Reverts": commit.id})
+
+
+def cherry_pick(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Act:
+    """Make the changes of a commit on another head.
+
+    Args:
+        blocks: the objects.
+        head: where to.
+        commit: the commit.
+        parent: of a merge, the number of the parent that its changes are against, from 1.
+
+    Raises:
+        ValidationError: the commit has no such parent.
+    """
+    before = _parent(blocks, commit, parent)
+    merged = _merged(blocks, before, head, commit)
+    return Act([commit], merged, commit.message, {"Cherry-Picked-From": commit.id})
+
+
+def restore(blocks: Blocks, head: Commit, source: Commit, prefix: str) -> Act:
+    """Make everything below a prefix as it was at a commit, its records as they were written.
+
+    Args:
+        blocks: the objects.
+        head: where to.
+        source: the commit.
+        prefix: what the keys start with.
+    """
+    roots = parse_id(head.root), parse_id(source.root)
+    changes: dict[str, Held] = {}
+    added: list[str] = []
+    for key, now, then in tree.diff(blocks.node, *roots, prefix):
+        changes[key] = then
+        if now is None and record_id(key):
+            added.append(key)
+    clashes = _doubles(blocks, roots, prefix, added, changes) if prefix and added else []
+    where = f"{prefix!r}" if prefix else "everything"
+    message = f"restore {where} from: {source.message}"
+    return Act([source], Merged(changes, clashes), message, {"Restored-From": source.id}, prefix)
+
+
+def _doubles(
+    blocks: Blocks,
+    roots: tuple[Id, Id],
+    prefix: str,
+    added: Sequence[str],
+    changes: dict[str, Held],
+) -> list[Clash]:
+    """The records that a restore would put beside others with the same id, outside the prefix.
+
+    They are taken out of the changes.
+    """
+    outside = {
+        record_id(key): (key, now)
+        for key, now, then in tree.diff(blocks.node, *roots)
+        if now is not None and then is None and not key.startswith(prefix)
+    }
+    outside.pop(None, None)
+    clashes: list[Clash] = []
+    for key in added:
+        other, held = outside.get(record_id(key)), changes[key]
+        if other is not None and isinstance(held, bytes):
+            del changes[key]
+            records = blocks.record(*other), blocks.record(key, held)
+            clashes.append(clash_of_ids(*records, held, None))
+    return sorted(clashes, key=lambda clash: clash.conflict.key)
+
+
+def undo(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> Act:
+    """Take back the newest commits of a line, or those with a trailer.
+
+    Args:
+        blocks: the objects.
+        head: where to.
+        n: how many of the newest commits.
+        trailer: instead, name and value of a trailer that they have.
+
+    Raises:
+        NotFoundError: no commit has the trailer, or there are not that many.
+        ValidationError: `n` is less than 1.
+    """
+    targets = _targets(blocks, head, n, trailer)
+    if trailer is not None:
+        message = f"undo {trailer[0]} {trailer[1]} ({len(targets)} commits)"
+    else:
+        message = f"undo: {targets[0].message}" if n == 1 else f"undo {n} commits"
+    trailers = {"Undoes": " ".join(commit.id for commit in targets)}
+    return Act(targets, _taken_back(blocks, head, targets), message, trailers)
+
+
+def _merged(blocks: Blocks, base: Commit, ours: Commit, theirs: Commit) -> Merged:
+    start, mine, other = (parse_id(each.root) for each in (base, ours, theirs))
+    return merge_trees(blocks, start, mine, other, (ours.id, theirs.id))
+
+
+def _targets(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> list[Commit]:
+    if n < 1:
+        raise ValidationError(f"undo takes back 1 commit or more, not {n}")
+    line = (c for c in first_parents(blocks.walk(), head.id) if c.id != ROOT_COMMIT.id)
+    if trailer is not None:
+        name, value = trailer
+        found = [commit for commit in line if commit.trailers.get(name) == value]
+        if not found:
+            raise NotFoundError(f"no commit up to {head.id} has the trailer {name}: {value}")
+        return found
+    found = [commit for commit, _ in zip(line, range(n), strict=False)]
+    if len(found) < n:
+        raise NotFoundError(f"cannot undo {n} commits: there are {len(found)} up to {head.id}")
+    return found
+
+
+def _taken_back(blocks: Blocks, head: Commit, targets: Sequence[Commit]) -> Merged:
+    """What taking commits of a line back, newest first, changes on its head.
+
+    A key that holds already what it held before all of them is in no conflict.
+    """
+    root = parse_id(head.root)
+    changes: dict[str, Held] = {}
+    clashes: dict[str, Clash] = {}
+    for made, before in _stretches(blocks, targets):
+        base, theirs = State(parse_id(made.root)), parse_id(before.root)
+        merged = merge_states(blocks, base, State(root, changes), theirs, (head.id, before.id))
+        changes.update(merged.changes)
+        for clash in merged.clashes:
+            clashes.setdefault(clash.conflict.key, clash)
+    oldest = parse_id(blocks.commit(targets[-1].parents[0]).root)
+    left = [clash for key, clash in clashes.items() if not _alike(blocks, key, root, oldest)]
+    return Merged(changes, sorted(left, key=lambda clash: clash.conflict.key))
+
+
+def _stretches(blocks: Blocks, targets: Sequence[Commit]) -> Iterator[tuple[Commit, Commit]]:
+    """The newest of each unbroken stretch of targets, and the commit that the stretch follows."""
+    made = targets[0]
+    for commit, older in zip(targets, [*targets[1:], None], strict=True):
+        if older is None or commit.parents[0] != older.id:
+            yield made, blocks.commit(commit.parents[0])
+            if older is not None:
+                made = older
+
+
+def _alike(blocks: Blocks, key: str, a: Id, b: Id) -> bool:
+    held = [tree.get(blocks.node, root, key) for root in (a, b)]
+    records = [None if block is None else blocks.record(key, block) for block in held]
+    one, other = records
+    return one is other if one is None or other is None else one.same_value(other)
+
+
+def _parent(blocks: Blocks, commit: Commit, number: int) -> Commit:
+    if not 1 <= number <= len(commit.parents):
+        raise ValidationError(
+            f"commit {commit.id} has {len(commit.parents)} parents; there is no number {number}"
+        )
+    return blocks.commit(commit.parents[number - 1])
+
+
+def in_the_way(conflicts: Sequence[Conflict]) -> ConflictError:
+    """The error that says which conflicts are not settled."""
+    return ConflictError(
+        f"what stands on the branch now does not fit: {listed(conflicts)}; settle each with a "
+        "resolution, take later commits back first, or put the values you want",
+        conflicts,
+    )

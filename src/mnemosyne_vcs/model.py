@@ -1,0 +1,418 @@
+"""The frozen values that the public methods take and return."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
+
+from mnemosyne_vcs.frozen import freeze
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+
+__all__ = [
+    "EPOCH",
+    "JSON",
+    "UNKNOWN",
+    "ActionPlan",
+    "Blame",
+    "Change",
+    "Commit",
+    "Conflict",
+    "Hit",
+    "MergePlan",
+    "Provenance",
+    "Record",
+    "ReflogEntry",
+    "Revision",
+    "Vectors",
+    "moment_of",
+    "named",
+]
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+"""The moment that times are counted from."""
+
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+ChangeKind = Literal["added", "changed", "removed", "moved"]
+ConflictKind = Literal["edit/edit", "edit/delete", "delete/edit", "add/add", "move/move", "same-id"]
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Where a record came from. Every field is optional; an empty one is unknown.
+
+    Attributes:
+        source: the document, message, person or system that was observed.
+        agent: the agent (role or name) that wrote the record.
+        task: the task that the agent worked on.
+        step: the step of the run, as a number or a name.
+        tool_call: id of the tool call that produced the observation.
+        observation: the observation itself, or an id of it.
+        run: id of the run (a kickoff, a thread, a session).
+        derived_from: `(key, commit id)` of the records that this one was concluded from.
+        trace_id: trace id of the tracing system in use, such as OpenTelemetry's.
+        span_id: span id of the tracing system in use.
+        note: free text.
+    """
+
+    source: str | None = None
+    agent: str | None = None
+    task: str | None = None
+    step: int | str | None = None
+    tool_call: str | None = None
+    observation: str | None = None
+    run: str | None = None
+    derived_from: tuple[tuple[str, str], ...] = ()
+    trace_id: str | None = None
+    span_id: str | None = None
+    note: str | None = None
+
+    def known(self) -> dict[str, Any]:
+        """The fields that are known, by name."""
+        known: dict[str, Any] = {}
+        if self is UNKNOWN:
+            return known
+        for name in _PROVENANCE_FIELDS:
+            value = getattr(self, name)
+            if value is not None and value != ():
+                known[name] = value
+        return known
+
+
+UNKNOWN = Provenance()
+"""Where a record came from of which nothing is known."""
+
+_PROVENANCE_FIELDS = tuple(each.name for each in fields(Provenance))
+
+
+class Vectors(Mapping[str, "Vector"]):
+    """The vectors of one record by name, each loaded when it is asked for.
+
+    Args:
+        ids: the id of the block that holds each vector.
+        load: reads one block into a float32 array of shape `(dimension,)`.
+    """
+
+    __slots__ = ("_load", "ids")
+
+    def __init__(self, ids: Mapping[str, bytes], load: "Callable[[bytes], Vector]") -> None:
+        self.ids = ids
+        self._load = load
+
+    def __getitem__(self, name: str) -> "Vector":
+        return self._load(self.ids[name])
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.ids
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The vector of a name, else the default; raises if there is one that cannot be read."""
+        return self[name] if name in self.ids else default
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.ids)
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Mapping):
+            return NotImplemented
+        if isinstance(other, Vectors) and self.ids == other.ids:
+            return True
+        theirs = cast("Mapping[str, Vector]", other)
+        return self.keys() == theirs.keys() and all(
+            self[name].tobytes() == theirs[name].tobytes() for name in self
+        )
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self.ids))
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self
+
+    def __reduce__(self) -> "tuple[Callable[..., Vectors], tuple[Any, ...]]":
+        floats = {self.ids[name]: vector.tobytes() for name, vector in self.items()}
+        return _vectors_by_value, (dict(self.ids), floats)
+
+    def __repr__(self) -> str:
+        return f"Vectors({', '.join(map(repr, self.ids))})"
+
+
+def _vectors_by_value(ids: Mapping[str, bytes], floats: Mapping[bytes, bytes]) -> Vectors:
+    """Vectors that hold their numbers, as they come out of a pickle."""
+
+    def load(block: bytes) -> "Vector":
+        import numpy as np
+
+        return np.frombuffer(floats[block], dtype="<f4")
+
+    return Vectors(ids, load)
+
+
+@dataclass(frozen=True)
+class Record:
+    """One version of the value under one key.
+
+    Records are equal if all their attributes are, `content` as Python compares it; the hash is
+    that of key and transaction. A pickled record holds its vectors and needs no repository.
+
+    Attributes:
+        key: the `/`-separated path that it stands under.
+        content: any JSON value.
+        vectors: float32 vectors by name; `embedding` is the one named `""`.
+        embedder: id of the model that made the vectors, if known.
+        provenance: where the record came from.
+        event_time: when what it says happened, in UTC milliseconds, if known.
+        transaction: id of the transaction that wrote it (32 hex digits).
+        moved_from: the key that it was moved from by that transaction, if it was.
+    """
+
+    key: str
+    content: JSON
+    vectors: Vectors
+    embedder: str | None
+    provenance: Provenance
+    event_time: int | None
+    transaction: str
+    moved_from: str | None = None
+
+    def __hash__(self) -> int:
+        return hash((self.key, self.transaction))
+
+    @property
+    def embedding(self) -> "Vector | None":
+        """The vector named `""`: float32, shape `(dimension,)`, or None."""
+        return self.vectors.get("")
+
+    def same_value(self, other: "Record") -> bool:
+        """Whether the other says the same, whoever wrote it: all but key and transaction."""
+        return (
+            self.content == other.content  # which is quick, and tells most of them apart
+            and self.comparable == other.comparable
+            and self.vectors == other.vectors
+        )
+
+    @cached_property
+    def comparable(self) -> tuple[object, ...]:
+        """Content and attributes in a form in which 1, 1.0 and true differ."""
+        return (_typed(self.content), self.embedder, self.provenance, self.event_time)
+
+
+def _typed(value: object) -> object:
+    match value:
+        case dict():
+            return {k: _typed(item) for k, item in cast("dict[str, object]", value).items()}
+        case list():
+            return [_typed(item) for item in cast("list[object]", value)]
+        case _:
+            return (type(value), value)
+
+
+@dataclass(frozen=True)
+class Commit:
+    """One state of the memory and how it came about.
+
+    Attributes:
+        id: the commit's id (a CIDv1 in base32).
+        parents: ids of the commits that it follows; a merge has two, the first one none.
+        root: id of the tree that holds the records.
+        transaction: id of the transaction that made it (32 hex digits).
+        author: who made it.
+        message: why, in the author's words.
+        time: UTC milliseconds since 1970, never before its parents'.
+        generation: the length of the longest path back to the first commit.
+        trailers: further facts by name, such as `Run-Id`.
+    """
+
+    id: str
+    parents: tuple[str, ...]
+    root: str
+    transaction: str
+    author: str
+    message: str
+    time: int
+    generation: int
+    trailers: Mapping[str, str] = field(default_factory=dict[str, str])
+
+    def __post_init__(self) -> None:
+        freeze(self, "trailers")
+
+    @property
+    def when(self) -> datetime | int:
+        """`time` as an aware UTC datetime; as it is, if that is after the year 9999."""
+        return moment_of(self.time)
+
+
+Revision: TypeAlias = str | Commit
+"""What names a commit: text such as `main~3` (see `mnemosyne_vcs.revision`), or the commit."""
+
+
+def named(revision: Revision) -> str:
+    """A revision as a text."""
+    return revision.id if isinstance(revision, Commit) else revision
+
+
+def moment_of(milliseconds: int) -> datetime | int:
+    """UTC milliseconds as an aware datetime; as they are, if no datetime can be that moment."""
+    try:
+        return EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        return milliseconds
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How one key differs between two states.
+
+    Attributes:
+        key: the key; of a move, the new one.
+        kind: `added`, `changed`, `removed` or `moved`.
+        before: the record in the first state, None if it was not there.
+        after: the record in the second state, None if it is not there.
+    """
+
+    key: str
+    kind: ChangeKind
+    before: Record | None
+    after: Record | None
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """One key that two sides changed in ways that do not fit together.
+
+    Attributes:
+        key: the key; of `same-id`, the first of the two keys in order.
+        kind: what each side did to it: ours first, theirs second.
+        base: the record that both sides started from, if there was one.
+        ours: the record on our side, None if it is not there.
+        theirs: the record on their side, None if it is not there.
+        fields: the fields of the content that clash; empty where the whole record does.
+    """
+
+    key: str
+    kind: ConflictKind
+    base: Record | None
+    ours: Record | None
+    theirs: Record | None
+    fields: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MergePlan:
+    """What a merge would do.
+
+    Attributes:
+        ours: the head of the branch that is merged into.
+        theirs: the commit that is merged.
+        bases: ids of the commits that both started from; several where histories cross.
+        changes: what the merge changes on the branch, in order of key; a record that it would
+            write has the transaction id of no commit.
+        conflicts: what no resolution settles, in order of key; while there are any, the merge
+            cannot be made.
+        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
+            `delete` or `value`.
+    """
+
+    ours: Commit
+    theirs: Commit
+    bases: tuple[str, ...]
+    changes: tuple[Change, ...]
+    conflicts: tuple[Conflict, ...]
+    resolved: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        freeze(self, "resolved")
+
+    @property
+    def already_merged(self) -> bool:
+        """Whether the branch has all of it already, so that nothing is to be done."""
+        return self.bases == (self.theirs.id,)
+
+    @property
+    def can_fast_forward(self) -> bool:
+        """Whether the branch has nothing of its own, so that it could just move."""
+        return self.bases == (self.ours.id,)
+
+
+@dataclass(frozen=True, slots=True)
+class ActionPlan:
+    """What an undo, revert, cherry-pick or restore would do.
+
+    Attributes:
+        ours: the head of the branch that it would change.
+        commits: the commits that it takes back, picks or restores from, newest first.
+        changes: what it changes on the branch, in order of key; a record that it would write has
+            the transaction id of no commit.
+        conflicts: what no resolution settles, in order of key; while there are any, it cannot be
+            done.
+        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
+            `delete` or `value`.
+    """
+
+    ours: Commit
+    commits: tuple[Commit, ...]
+    changes: tuple[Change, ...]
+    conflicts: tuple[Conflict, ...]
+    resolved: Mapping[str, str]
+
+    def __post_init__(self) -> None:
+        freeze(self, "resolved")
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """Who gave a key the value that it has.
+
+    Attributes:
+        key: the key.
+        record: the record that was written; None where it was deleted.
+        commit: the commit that wrote it.
+    """
+
+    key: str
+    record: Record | None
+    commit: Commit
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One search result.
+
+    Attributes:
+        record: the record found.
+        score: cosine similarity with the query, from -1 to 1.
+    """
+
+    record: Record
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ReflogEntry:
+    """One move of a branch or tag.
+
+    Attributes:
+        name: the ref that moved.
+        old: id of the commit that it pointed at, None if it was new.
+        new: id of the commit that it points at since, None if it was deleted.
+        who: the author of the move.
+        when: UTC milliseconds since 1970.
+        why: what moved it.
+    """
+
+    name: str
+    old: str | None
+    new: str | None
+    who: str
+    when: int
+    why: str

@@ -1,0 +1,1 @@
+"""What the command and the web page both show: layouts, look-ups, JSON forms."""

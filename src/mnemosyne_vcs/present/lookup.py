@@ -1,0 +1,145 @@
+"""What a person means by a key, a revision or the id of a run."""
+
+from collections.abc import Iterable
+
+from mnemosyne_vcs.errors import InvalidRevisionError, NotFoundError, ValidationError
+from mnemosyne_vcs.model import Blame, Commit
+from mnemosyne_vcs.repository import Repository
+from mnemosyne_vcs.snapshot import Snapshot
+
+__all__ = ["find_key", "find_run", "find_trailer", "history_of", "locate"]
+
+SHOWN = 10
+
+
+def find_key(snapshot: Snapshot, text: str) -> str:
+    """The key that a text means: a whole key, else a last part, else the start of one.
+
+    Args:
+        snapshot: where the key must be.
+        text: what the person wrote.
+
+    Raises:
+        NotFoundError: no key fits.
+        ValidationError: several fit; the message lists them.
+    """
+    if text in snapshot:
+        return text
+    starting = [key for key in snapshot.scan_keys() if text and _last(key).startswith(text)]
+    fitting = [key for key in starting if _last(key) == text] or starting
+    if not fitting:
+        raise NotFoundError(f"there is no record {text!r} at commit {snapshot.commit.id}")
+    return _the_only(text, fitting, "keys")
+
+
+def history_of(repository: Repository, text: str, at: str) -> tuple[str, list[Blame]]:
+    """The key that a text means, whether or not its record is still there, and its history.
+
+    Args:
+        repository: the store.
+        text: a key, or its last part or the start of that if the record is there.
+        at: the revision to look back from.
+
+    Returns:
+        The key, and its values, newest first.
+
+    Raises:
+        NotFoundError: no record is or was there.
+        ValidationError: several keys fit.
+    """
+    try:
+        key = find_key(repository.at(at), text)
+    except NotFoundError:
+        key = text
+    return key, list(repository.history(key, at))
+
+
+def find_trailer(commits: Iterable[Commit], name: str, start: str) -> str:
+    """The value of a trailer that starts with a text.
+
+    Args:
+        commits: where to look.
+        name: the trailer.
+        start: the whole value, or the start of only one.
+
+    Raises:
+        NotFoundError: no commit has such a trailer.
+        ValidationError: several values start so; the message lists them.
+    """
+    values = {commit.trailers.get(name, "") for commit in commits}
+    fitting = sorted(value for value in values if value and value.startswith(start))
+    if start in fitting:
+        return start
+    if not fitting:
+        raise NotFoundError(f"no commit has a {name} that starts with {start!r}")
+    return _the_only(start, fitting, f"values of {name}")
+
+
+def find_run(commits: Iterable[Commit], start: str) -> str:
+    """The id of a run that starts with a text; the text itself if no commit has the trailer.
+
+    Args:
+        commits: where to look.
+        start: the whole id, or the start of only one.
+
+    Raises:
+        ValidationError: several ids start so; the message lists them.
+    """
+    try:
+        return find_trailer(commits, "Run-Id", start)
+    except NotFoundError:  # the run may be known from the provenance of records alone
+        return start
+
+
+def locate(repository: Repository, text: str, branch: str) -> tuple[Snapshot, str | None]:
+    """The memory, and the key in it if one is meant, that `show` is about.
+
+    Args:
+        repository: the store.
+        text: `REVISION`, `REVISION:KEY`, `:KEY`, or `KEY` if it is no revision.
+        branch: the branch whose head is meant where no revision is given.
+
+    Raises:
+        NotFoundError: it names nothing.
+        InvalidRevisionError: it is the start of several commit ids.
+        ValidationError: several keys fit.
+    """
+    revision, colon, key = _divided(text)
+    if colon and not revision:
+        return _with_key(repository, branch, key)
+    try:
+        return _with_key(repository, revision, key) if colon else (repository.at(text), None)
+    except (NotFoundError, InvalidRevisionError) as error:
+        try:
+            return _with_key(repository, branch, text)
+        except NotFoundError:
+            if colon or isinstance(error, InvalidRevisionError):
+                raise error from None
+            message = f"there is no commit, branch, tag or key {text!r} in {repository.url}"
+            raise NotFoundError(message) from None
+
+
+def _with_key(repository: Repository, revision: str, key: str) -> tuple[Snapshot, str]:
+    snapshot = repository.at(revision)
+    return snapshot, find_key(snapshot, key)
+
+
+def _divided(text: str) -> tuple[str, str, str]:
+    """The text around the first colon outside of braces."""
+    depth = 0
+    for position, character in enumerate(text):
+        depth += (character == "{") - (character == "}")
+        if character == ":" and depth == 0:
+            return text[:position], ":", text[position + 1 :]
+    return text, "", ""
+
+
+def _last(key: str) -> str:
+    return key[key.rfind("/") + 1 :]
+
+
+def _the_only(text: str, fitting: list[str], what: str) -> str:
+    if len(fitting) > 1:
+        more = f" and {len(fitting) - SHOWN} more" if len(fitting) > SHOWN else ""
+        raise ValidationError(f"{text!r} fits several {what}: {', '.join(fitting[:SHOWN])}{more}")
+    return fitting[0]

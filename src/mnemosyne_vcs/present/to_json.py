@@ -1,0 +1,71 @@
+"""What `--json` prints of each value. Fields are only ever added."""
+
+from typing import Any
+
+from mnemosyne_vcs.history.fields import field_changes
+from mnemosyne_vcs.model import Blame, Change, Commit, Conflict, Record
+
+__all__ = ["blame_json", "change_json", "commit_json", "conflict_json", "record_json"]
+
+
+def commit_json(commit: Commit) -> dict[str, Any]:
+    """A commit; times are UTC milliseconds."""
+    return {
+        "id": commit.id,
+        "parents": list(commit.parents),
+        "root": commit.root,
+        "transaction": commit.transaction,
+        "author": commit.author,
+        "message": commit.message,
+        "time": commit.time,
+        "generation": commit.generation,
+        "trailers": dict(commit.trailers),
+    }
+
+
+def record_json(record: Record | None) -> dict[str, Any] | None:
+    """A record, its vectors by name only; None if there is none."""
+    if record is None:
+        return None
+    return {
+        "key": record.key,
+        "content": record.content,
+        "vectors": sorted(record.vectors),
+        "embedder": record.embedder,
+        "provenance": record.provenance.known(),
+        "event_time": record.event_time,
+        "transaction": record.transaction,
+        "moved_from": record.moved_from,
+    }
+
+
+def blame_json(blame: Blame) -> dict[str, Any]:
+    """A value of a key, with the commit that wrote it."""
+    return {
+        "key": blame.key,
+        "record": record_json(blame.record),
+        "commit": commit_json(blame.commit),
+    }
+
+
+def change_json(change: Change) -> dict[str, Any]:
+    """How one key differs; `fields` says in which parts of the content."""
+    return {
+        "key": change.key,
+        "kind": change.kind,
+        "fields": [field._asdict() for field in field_changes(change)],
+        "before": record_json(change.before),
+        "after": record_json(change.after),
+    }
+
+
+def conflict_json(conflict: Conflict) -> dict[str, Any]:
+    """One key that clashes."""
+    return {
+        "key": conflict.key,
+        "kind": conflict.kind,
+        "fields": list(conflict.fields),
+        "base": record_json(conflict.base),
+        "ours": record_json(conflict.ours),
+        "theirs": record_json(conflict.theirs),
+    }

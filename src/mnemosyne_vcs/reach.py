@@ -1,0 +1,135 @@
+"""What objects lead to, and whether any ref leads to an object."""
+
+from collections.abc import Callable, Collection
+
+from mnemosyne_vcs.engine.protocol import Engine
+from mnemosyne_vcs.errors import CorruptObjectError
+from mnemosyne_vcs.format.objects import (
+    Id,
+    decode_commit,
+    decode_node,
+    decode_record,
+    is_vector,
+    object_kind,
+    parse_id,
+    text_id,
+)
+from mnemosyne_vcs.graph import Lookup, ancestors
+from mnemosyne_vcs.model import Commit
+
+__all__ = ["is_held", "is_reached", "links"]
+
+BATCH = 512
+MOST_READ = 50_000
+ATTEMPTS = 3
+
+
+def links(block: Id, data: bytes) -> list[Id]:
+    """The objects that an object leads to.
+
+    Raises:
+        CorruptObjectError: the object is damaged.
+    """
+    if is_vector(block):
+        return []
+    match object_kind(block, data):
+        case "commit":
+            commit = decode_commit(block, data)
+            return [parse_id(commit.root), *map(parse_id, commit.parents)]
+        case "node":
+            return list(decode_node(block, data).links)
+        case _:
+            return list(decode_record(block, data).vectors.values())
+
+
+def is_reached(engine: Engine, lookup: Callable[[str], Commit | None], wanted: Id) -> bool | None:
+    """Whether any ref leads to an object, which need not be there.
+
+    Args:
+        engine: where the refs and the other objects are.
+        lookup: gives a commit by its id, None if it is not there.
+        wanted: the object.
+
+    Returns:
+        None if that cannot be told: it would take long, or something else is not there or damaged.
+    """
+    heads = map(text_id, engine.refs().values())
+    roots: dict[Id, None] = {}
+    try:
+        for commit in ancestors(_present(lookup), heads):
+            if parse_id(commit.id) == wanted:
+                return True
+            roots[parse_id(commit.root)] = None
+            if len(roots) > MOST_READ:
+                return None
+        return _is_below(engine, wanted, roots)
+    except _AbsentError as error:
+        return True if parse_id(error.commit) == wanted else None
+    except CorruptObjectError:
+        return None
+
+
+def is_held(engine: Engine, lookup: Callable[[str], Commit | None], commit: Commit) -> bool:
+    """Whether a commit is in the past of what refs name now.
+
+    Args:
+        engine: where the refs are.
+        lookup: gives a commit by its id, None if it is not there.
+        commit: the commit.
+    """
+    for _ in range(ATTEMPTS):
+        heads = {text_id(head) for head in engine.refs().values()}
+        if commit.id in heads:
+            return True
+        try:
+            for each in ancestors(_present(lookup), heads):
+                if each.id == commit.id:
+                    return True
+                if each.generation < commit.generation:
+                    break
+        except _AbsentError:
+            continue  # that ref was deleted meanwhile
+        return False
+    return False
+
+
+class _AbsentError(Exception):
+    def __init__(self, commit: str) -> None:
+        super().__init__(commit)
+        self.commit = commit
+
+
+def _present(lookup: Callable[[str], Commit | None]) -> Lookup:
+    def look_up(commit: str) -> Commit:
+        found = lookup(commit)
+        if found is None:
+            raise _AbsentError(commit)
+        return found
+
+    return look_up
+
+
+def _is_below(engine: Engine, wanted: Id, roots: Collection[Id]) -> bool | None:
+    """Whether trees lead to an object; records are only read to find a vector."""
+    seen, level, read = set(roots), list(roots), 0
+    while level and wanted not in seen:
+        below: list[Id] = []
+        for start in range(0, len(level), BATCH):
+            batch = level[start : start + BATCH]
+            read += len(batch)
+            found = engine.read(batch)
+            if len(found) < len(batch) or read > MOST_READ:
+                return None
+            below += (link for each in found.items() for link in _below(*each, wanted))
+        level = [block for block in dict.fromkeys(below) if block not in seen]
+        seen.update(level)
+    return wanted in seen
+
+
+def _below(block: Id, data: bytes, wanted: Id) -> list[Id]:
+    """Where to look on for an object, or the object itself."""
+    found = links(block, data)
+    if is_vector(wanted) or wanted in found:
+        return found
+    is_leaf = object_kind(block, data) == "node" and not decode_node(block, data).level
+    return [] if is_leaf else found

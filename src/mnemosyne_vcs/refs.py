@@ -1,0 +1,226 @@
+"""Branches and tags: their names in the engine, and the first commit of every repository."""
+
+from collections.abc import Collection, Mapping
+from contextlib import nullcontext
+from dataclasses import replace
+
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.protocol import (
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasReflog,
+    IndexEntry,
+    RefUpdate,
+)
+from mnemosyne_vcs.errors import (
+    CorruptObjectError,
+    NotFoundError,
+    RefConflictError,
+    ValidationError,
+)
+from mnemosyne_vcs.format.objects import (
+    Id,
+    encode_commit,
+    is_commit_id,
+    object_id,
+    parse_id,
+    text_id,
+)
+from mnemosyne_vcs.format.validation import check_name
+from mnemosyne_vcs.model import Commit
+from mnemosyne_vcs.tree import EMPTY_BLOCK, EMPTY_ROOT
+
+__all__ = [
+    "BRANCH",
+    "DEFAULT_BRANCH",
+    "REMOTE",
+    "ROOT_COMMIT",
+    "TAG",
+    "branch_head",
+    "branch_ref",
+    "check_new_name",
+    "initialise",
+    "ref_names",
+    "remote_ref",
+    "tag_ref",
+    "what_is_lacking",
+    "write_upon",
+]
+
+BRANCH, TAG, REMOTE = "branch/", "tag/", "remote/"
+DEFAULT_BRANCH = "main"
+
+
+def _root_commit() -> tuple[Commit, bytes]:
+    unnamed = Commit(
+        id="",
+        parents=(),
+        root=text_id(EMPTY_ROOT),
+        transaction="0" * 32,
+        author="",
+        message="the empty memory",
+        time=0,
+        generation=0,
+    )
+    block = encode_commit(unnamed)
+    return replace(unnamed, id=text_id(object_id(block))), block
+
+
+ROOT_COMMIT, _ROOT_BLOCK = _root_commit()
+"""The empty memory. Every history of every repository begins with this same commit."""
+
+
+def branch_ref(name: str) -> str:
+    """The ref of a branch.
+
+    Raises:
+        ValidationError: the name is none for a branch.
+    """
+    return BRANCH + check_name(name, "branch")
+
+
+def tag_ref(name: str) -> str:
+    """The ref of a tag.
+
+    Raises:
+        ValidationError: the name is none for a tag.
+    """
+    return TAG + check_name(name, "tag")
+
+
+def check_new_name(name: str, what: str) -> None:
+    """Refuse a name under which a new branch or tag could not be told from a commit.
+
+    Args:
+        name: its name.
+        what: what it is, for the message.
+
+    Raises:
+        ValidationError: the name has the form of a commit id.
+    """
+    if is_commit_id(name):
+        raise ValidationError(
+            f"{name!r} is not a valid name for a new {what}: it has the form of a commit id, and "
+            "revisions would mean the commit; choose another name"
+        )
+
+
+def remote_ref(remote: str, branch: str = "") -> str:
+    """The ref that remembers where a branch of a remote was; without a branch, how all begin.
+
+    Raises:
+        ValidationError: the name is none for a remote.
+    """
+    if "/" in check_name(remote, "remote"):
+        raise ValidationError(f"{remote!r} is no name for a remote: it holds '/'")
+    return f"{REMOTE}{remote}/{branch}"
+
+
+def branch_head(blocks: Blocks, name: str) -> Commit:
+    """The commit that a branch points at now.
+
+    Raises:
+        NotFoundError: there is no such branch.
+    """
+    head = blocks.engine.ref(branch_ref(name))
+    if head is None:
+        raise NotFoundError(
+            f"there is no branch {name!r} in {blocks.engine.url}; create_branch({name!r}) makes one"
+        )
+    return blocks.commit(text_id(head))
+
+
+def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:
+    """Commit ids by name, of all refs of a kind such as `BRANCH` or `TAG`, in order of name."""
+    found = blocks.engine.refs(kind)
+    return {name.removeprefix(kind): text_id(head) for name, head in found.items()}
+
+
+def write_upon(
+    blocks: Blocks, objects: Mapping[Id, bytes], update: RefUpdate, commits: Collection[str]
+) -> None:
+    """Write and move a ref to what stands upon commits that perhaps no other ref reaches.
+
+    Such a commit may be collected as garbage at any time until the ref has moved, so that this
+    looks for it under the write lock, where the engine has one.
+
+    Args:
+        blocks: the objects.
+        objects: what to write.
+        update: the move.
+        commits: ids of the commits that must be there.
+
+    Raises:
+        NotFoundError: one of them is not in the store any more; nothing was written.
+        MnemosyneError: as `Engine.write` raises.
+    """
+    engine = blocks.engine
+    with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
+        blocks.read([parse_id(commit) for commit in commits])
+        engine.write(objects, update)
+
+
+def what_is_lacking(engine: Engine) -> str | None:
+    """What makes a store no repository yet, or no more, and what to do; None if it has a branch."""
+    if engine.refs(BRANCH):
+        return None
+    if not _holds_objects(engine):
+        lacking = (
+            f"{engine.url} is empty: it has no first commit and no branch; `mnem init` or "
+            "create=True makes them, and a clone that broke off goes on if it is run again"
+        )
+    elif engine.refs() or (isinstance(engine, HasReflog) and any(engine.reflog(None))):
+        lacking = (
+            f"{engine.url} has no branch: all were deleted; make one with create_branch at a tag, "
+            "or at a commit that the reflog names"
+        )
+    else:
+        lacking = (
+            f"{engine.url} is incomplete: it holds objects, but no branch, as after a clone that "
+            "broke off; run the same clone again, which goes on from there"
+        )
+    return None if engine.refs(BRANCH) else lacking  # it may have been made meanwhile
+
+
+def _holds_objects(engine: Engine) -> bool:
+    if isinstance(engine, Enumerates):
+        return any(engine.ids())
+    return bool(engine.read([parse_id(ROOT_COMMIT.id)]))
+
+
+def initialise(blocks: Blocks, now: int) -> None:
+    """Give an empty store its first commit and the branch `main`.
+
+    A store that has refs is left as it is.
+
+    Args:
+        blocks: the objects.
+        now: UTC milliseconds, for the reflog.
+
+    Raises:
+        CorruptObjectError: the store holds objects and no ref, so that it is not empty.
+    """
+    engine = blocks.engine
+    if engine.refs():
+        return
+    if _holds_objects(engine):
+        lacking = what_is_lacking(engine)
+        if lacking is None or engine.refs():  # another process has just done it
+            return
+        raise CorruptObjectError(lacking)
+    root: Id = parse_id(ROOT_COMMIT.id)
+    objects = {EMPTY_ROOT: EMPTY_BLOCK, root: _ROOT_BLOCK}
+    update = RefUpdate(
+        branch_ref(DEFAULT_BRANCH),
+        None,
+        root,
+        when=now,
+        why="create",
+        index=IndexEntry(root, ROOT_COMMIT.transaction, ()),
+    )
+    try:
+        engine.write(objects, update)
+    except RefConflictError:
+        if engine.ref(update.name) is None:
+            raise

@@ -1,0 +1,159 @@
+"""The part of `Repository` that writes files for others and reads theirs."""
+
+from collections.abc import Callable, Collection
+from os import PathLike
+
+from mnemosyne_vcs.blocks import while_it_lasts
+from mnemosyne_vcs.errors import NotFoundError
+from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.model import Commit, Revision
+from mnemosyne_vcs.paths import path_text
+from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
+from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.sync import bundles, jsonl
+from mnemosyne_vcs.sync.bundles import Bundle
+
+__all__ = ["ExchangeMethods"]
+
+Progress = Callable[[int], object]
+
+
+class ExchangeMethods(BaseMethods):
+    """What a repository can export and import."""
+
+    def export_car(
+        self,
+        path: str | PathLike[str],
+        *,
+        branches: Collection[str] | None = None,
+        tags: Collection[str] | None = None,
+        progress: Progress | None = None,
+    ) -> Bundle:
+        """Write branches and tags with their whole history to a new CAR file.
+
+        Args:
+            path: where to write.
+            branches: the branches to take; if neither these nor tags are given, all of both.
+            tags: the tags to take.
+            progress: called now and then with how many objects have been written.
+
+        Raises:
+            NotFoundError: there is no such branch or tag.
+            ValidationError: nothing is to be taken, or the path is not one.
+            AlreadyExistsError: something is at that path.
+            EngineError: it cannot be written.
+        """
+        return while_it_lasts(
+            lambda: bundles.export_car(
+                self.blocks, path_text(path), self._chosen(branches, tags), progress
+            )
+        )
+
+    def import_car(
+        self, path: str | PathLike[str], *, prefix: str = "", progress: Progress | None = None
+    ) -> Bundle:
+        """Read the branches and tags of a CAR file that `export_car` wrote; ids stay the same.
+
+        Everything in it is checked first; then all of it is imported, or nothing. A branch or tag
+        that is not there is made. A branch that is there moves on if it only lags behind.
+
+        Args:
+            path: the file.
+            prefix: what to put before the names of branches and tags, such as `theirs/`.
+            progress: called now and then with how many objects have been checked.
+
+        Raises:
+            NotFoundError: there is no such file.
+            ValidationError: it is not a bundle, the path is not one, or the prefix does not fit in
+                a name.
+            CorruptObjectError: it is damaged or incomplete.
+            ConflictError: a branch or tag names a commit that the bundle's does not follow.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the file cannot be read, or the store failed.
+        """
+        return bundles.import_car(
+            self.blocks,
+            path_text(path),
+            prefix=prefix,
+            who=self._writer.author,
+            when=self._writer.clock(),
+            progress=progress,
+        )
+
+    def export_jsonl(
+        self,
+        path: str | PathLike[str],
+        revision: Revision = DEFAULT_BRANCH,
+        *,
+        prefix: str = "",
+        progress: Progress | None = None,
+    ) -> int:
+        """Write the records of one revision to a new file, one JSON object a line.
+
+        Args:
+            path: where to write.
+            revision: the revision.
+            prefix: only keys that start with this.
+            progress: called now and then with how many records have been written.
+
+        Returns:
+            How many records were written.
+
+        Raises:
+            NotFoundError: the revision names nothing.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: prefix or path is not one.
+            AlreadyExistsError: something is at that path.
+            EngineError: it cannot be written.
+        """
+        return jsonl.export_jsonl(path_text(path), self.at(revision).scan(prefix), progress)
+
+    def import_jsonl(
+        self,
+        path: str | PathLike[str],
+        branch: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+    ) -> Commit:
+        """Put the records of a file that `export_jsonl` wrote into a branch, in one commit.
+
+        Records under other keys stay. The values are as they were; ids and history are new.
+
+        Args:
+            path: the file.
+            branch: the branch.
+            author: who imports; the repository's author if not given.
+            message: why.
+
+        Returns:
+            The commit, or the head if the branch holds all those values already.
+
+        Raises:
+            NotFoundError: there is no such file or branch.
+            ValidationError: a line is not a record; file and line are named; or the path is not
+                one.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the file cannot be read, or the store failed.
+        """
+        name = path_text(path)
+        lines = jsonl.read_jsonl(name)
+        return self.transact(
+            lambda transaction: jsonl.put_lines(transaction, lines, name),
+            branch,
+            author=author,
+            message=message or f"import {name}",
+        )
+
+    def _chosen(
+        self, branches: Collection[str] | None, tags: Collection[str] | None
+    ) -> dict[str, Id]:
+        engine = self.blocks.engine
+        if branches is None and tags is None:
+            return {**engine.refs(BRANCH), **engine.refs(TAG)}
+        names = [*map(branch_ref, branches or ()), *map(tag_ref, tags or ())]
+        refs = engine.refs()
+        for name in names:
+            if name not in refs:
+                raise NotFoundError(f"there is no {name.replace('/', ' ', 1)} in {engine.url}")
+        return {name: refs[name] for name in names}

@@ -1,0 +1,196 @@
+"""The part of `Repository` that reads history."""
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from itertools import islice
+
+from mnemosyne_vcs.errors import NotFoundError, ValidationError
+from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.format.validation import check_limit, check_moment, check_text
+from mnemosyne_vcs.graph import Verdict, bisect, is_ancestor
+from mnemosyne_vcs.history import log
+from mnemosyne_vcs.history.blame import blame, blame_field, blame_prefix
+from mnemosyne_vcs.model import Blame, Change, Commit, Revision, named
+from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT
+from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.snapshot import Snapshot
+
+__all__ = ["HistoryMethods"]
+
+
+class HistoryMethods(BaseMethods):
+    """What a repository can say about its history."""
+
+    def log(
+        self,
+        revision: Revision = DEFAULT_BRANCH,
+        *,
+        key: str | None = None,
+        prefix: str | None = None,
+        author: str | None = None,
+        agent: str | None = None,
+        run: str | None = None,
+        source: str | None = None,
+        since: datetime | int | None = None,
+        until: datetime | int | None = None,
+        first_parent: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Commit]:
+        """Commits up to a revision, newest first.
+
+        All filters must hold together. Agent, run and source are those of the records that a
+        commit wrote; a run is also found by the trailer `Run-Id`.
+
+        Args:
+            revision: where to start.
+            key: only commits that changed this key, or the one that it was moved from.
+            prefix: only commits that changed a key that starts with this.
+            author: only commits of this author.
+            agent: only commits that wrote a record of this agent.
+            run: only commits of this run.
+            source: only commits that wrote a record from this source.
+            since: only commits of this time or later: a datetime (naive means UTC) or UTC
+                milliseconds.
+            until: only commits of this time or earlier, and those dated in the future: a clock
+                was wrong, and when they were made is not known.
+            first_parent: only the line of first parents, without the commits that merges brought.
+            limit: how many at most.
+
+        Raises:
+            NotFoundError: the revision names nothing, or no commit has had the key.
+            InvalidRevisionError: the revision is none.
+            ValidationError: both key and prefix are given, or an argument is not what it should
+                be.
+        """
+        limit = check_limit(limit)
+        wanted = log.Wanted(
+            None if key is None else check_text(key, "key"),
+            None if prefix is None else check_text(prefix, "prefix"),
+            author,
+            agent,
+            run,
+            source,
+            None if since is None else check_moment(since, "since"),
+            None if until is None else check_moment(until, "until"),
+            self._writer.clock(),
+        )
+        found = log.log(self.blocks, self.resolve(revision), wanted, first_parent=first_parent)
+        return islice(found, limit)
+
+    def history(self, key: str, at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
+        """Every value that a key has had up to a revision, newest first, through moves and merges.
+
+        Raises:
+            NotFoundError: the revision names nothing, or no commit has had the key.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: the key is not a string, or cannot be encoded.
+        """
+        return log.history(self.blocks, check_text(key, "key"), self.resolve(at))
+
+    def blame(self, key: str, at: Revision = DEFAULT_BRANCH, *, field: str | None = None) -> Blame:
+        """Who gave a key, or one field of it, the value that it has, or who deleted it.
+
+        Args:
+            key: the key.
+            at: the revision to look from.
+            field: a path in the content such as `plan.tier`; see `history.fields.value_at`.
+
+        Raises:
+            NotFoundError: the revision names nothing, no commit has had the key, or no version
+                of it the field.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: key or field is not a string, or cannot be encoded.
+        """
+        key, commit = check_text(key, "key"), self.resolve(at)
+        if field is not None:
+            return blame_field(self.blocks, key, check_text(field, "field"), commit)
+        return blame(self.blocks, key, commit)
+
+    def blame_prefix(self, prefix: str = "", at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
+        """Who wrote each record whose key starts with a prefix, in order of key.
+
+        Raises:
+            NotFoundError: the revision names nothing.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        return blame_prefix(self.blocks, check_text(prefix, "prefix"), self.resolve(at))
+
+    def diff(self, a: Revision, b: Revision = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
+        """The keys whose values differ between two revisions, in order of key.
+
+        `mnemosyne_vcs.field_changes` tells which fields a change touched.
+
+        Args:
+            a: the first revision.
+            b: the second revision.
+            prefix: only keys that start with this.
+
+        Raises:
+            NotFoundError: a revision names nothing.
+            InvalidRevisionError: a revision is not one.
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        prefix = check_text(prefix, "prefix")
+        before, after = (parse_id(self.resolve(each).root) for each in (a, b))
+        return log.diff(self.blocks, before, after, prefix)
+
+    def bisect(
+        self,
+        predicate: Callable[[Snapshot], Verdict],
+        *,
+        good: Revision | None = None,
+        bad: Revision = DEFAULT_BRANCH,
+        descend: bool = True,
+    ) -> Commit:
+        """The commit since which something is wrong with the memory, in about log2(n) looks.
+
+        `predicate` says whether the fault is there: true for the memory at `bad`, false for the
+        memory at `good`. `lambda memory: memory["plan"].content == "Starter"` finds the commit
+        that made the plan Starter. Between the two it should turn from false to true once; if
+        it turns more often, one of the commits where it turned is found.
+
+        The search follows first parents. If the commit that it finds is a merge, and the fault
+        is there in what was merged, it goes on among those commits.
+
+        Args:
+            predicate: of a `Snapshot`: true, false, or `"skip"` where it cannot tell.
+            good: a revision without the fault, in the past of `bad`; the empty memory that every
+                history begins with if not given.
+            bad: a revision with the fault.
+            descend: whether to look into what was merged.
+
+        Raises:
+            InconclusiveError: only skipped commits are left to choose from.
+            NotFoundError: a revision names nothing, or the fault is not there at `bad`.
+            InvalidRevisionError: a revision is none.
+            ValidationError: the fault is there at `good` already, `good` is not in the past of
+                `bad`, or the predicate gave something else than true, false or `"skip"`.
+        """
+        start = ROOT_COMMIT if good is None else self.resolve(good)
+        end = self.resolve(bad)
+
+        def probe(commit: Commit) -> Verdict:
+            verdict: object = predicate(self.at(commit.id))
+            if verdict == "skip" and isinstance(verdict, str):
+                return "skip"
+            if verdict is not True and verdict is not False:
+                raise ValidationError(
+                    f"the predicate answered {verdict!r} at {commit.id}; true, false and 'skip' "
+                    "are the answers"
+                )
+            return verdict
+
+        if probe(end) is not True:
+            raise NotFoundError(
+                f"the predicate does not hold at {named(bad)}, where the fault should be"
+            )
+        if probe(start) is not False:
+            where = (
+                "in the empty memory; give `good`" if good is None else f"at {named(good)} already"
+            )
+            raise ValidationError(f"the predicate holds {where}")
+        lookup = self.blocks.walk()
+        if good is not None and not is_ancestor(lookup, start.id, end.id):
+            raise ValidationError(f"{named(good)} is not in the past of {named(bad)}")
+        return bisect(lookup, probe, start.id, end.id, descend=descend)

@@ -1,0 +1,210 @@
+"""The part of `Repository` that exchanges history with other stores."""
+
+from collections.abc import Collection, Generator, Mapping
+from contextlib import contextmanager
+from os import PathLike
+
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.merge import branches as merging
+from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
+from mnemosyne_vcs.model import Commit
+from mnemosyne_vcs.refs import DEFAULT_BRANCH, branch_ref, ref_names, remote_ref
+from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.sync import branches as sync
+from mnemosyne_vcs.sync import remotes
+from mnemosyne_vcs.sync.branches import Mover, Transfer
+from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
+from mnemosyne_vcs.sync.transfer import Progress
+
+__all__ = ["SyncMethods"]
+
+
+class SyncMethods(BaseMethods):
+    """How a repository keeps up with others.
+
+    Wherever a remote is expected it can be the name of one, the URL or path of a store, or a
+    `Repository`, which is left open. Only what is named is remembered: a branch `main` of a remote
+    `origin` is the revision `origin/main` here.
+    """
+
+    def remotes(self) -> dict[str, str]:
+        """The URL of each remote, by name."""
+        return remotes.remotes(self.blocks.engine)
+
+    def add_remote(self, name: str, url: str | PathLike[str]) -> str:
+        """Give another store a name. Nothing is opened.
+
+        Args:
+            name: the name, without `/`.
+            url: the store, as `mnemosyne_vcs.open` takes it.
+
+        Returns:
+            The URL as it is kept: canonical, and without a password.
+
+        Raises:
+            ValidationError: the name is none for a remote, or the URL names no lasting store.
+            AlreadyExistsError: there is a remote of that name.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the engine keeps no remotes, or failed.
+        """
+        return remotes.add_remote(self.blocks.engine, name, url)
+
+    def remove_remote(self, name: str) -> None:
+        """Forget a remote and what is remembered of its branches.
+
+        Raises:
+            NotFoundError: there is no remote of that name.
+            ReadOnlyError: the repository was opened for reading.
+        """
+        remotes.remove_remote(self.blocks.engine, name, self._writer.author, self._writer.clock())
+
+    def remote_branches(self, remote: str = DEFAULT_REMOTE) -> dict[str, str]:
+        """The id of the commit that each branch of a remote named when last heard of.
+
+        Raises:
+            ValidationError: the name is none for a remote.
+        """
+        return ref_names(self.blocks, remote_ref(remote))
+
+    def fetch(
+        self,
+        remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
+        *,
+        branches: Collection[str] | None = None,
+        prune: bool = False,
+        progress: Progress | None = None,
+    ) -> Transfer:
+        """Bring the history of another store here; no branch of this one moves.
+
+        Only what is missing travels, and it is checked on the way. If this breaks off, the next
+        one goes on from there. Tags come along with the commits that they name.
+
+        Args:
+            remote: the other store. If it has no name here, branches are not remembered, and
+                `gc` may collect what came; see `pull`.
+            branches: the branches to fetch; all of them, and all tags, if not given.
+            prune: where all are fetched, forget here what is remembered of branches that are gone
+                there.
+            progress: called now and then with how many objects have been looked at.
+
+        Returns:
+            What the branches of the other store are, and what travelled.
+
+        Raises:
+            NotFoundError: there is no such remote, store or branch, or an object is missing there.
+            ConflictError: a tag names one commit here and another there.
+            CorruptObjectError: an object of the other store is damaged; no ref was moved.
+            ReadOnlyError: this repository was opened for reading.
+            EngineError: one of the stores failed; try again.
+        """
+        with self._other(remote, read_only=True) as (name, other):
+            return sync.fetch(
+                self.blocks.engine,
+                other,
+                self._mover(),
+                remote=name,
+                branches=branches,
+                prune=prune,
+                progress=progress,
+            )
+
+    def push(
+        self,
+        remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
+        branch: str = DEFAULT_BRANCH,
+        *,
+        progress: Progress | None = None,
+    ) -> Transfer:
+        """Bring a branch to another store, whose branch must lie in the past of this one.
+
+        Only what is missing travels, and it is checked on the way. If this breaks off, the next
+        one goes on from there. Tags of commits that are there then come along.
+
+        Args:
+            remote: the other store.
+            branch: the branch; it is made there if it is missing.
+            progress: called now and then with how many objects have been looked at.
+
+        Returns:
+            Where the branch is now, and what travelled.
+
+        Raises:
+            RefConflictError: the branch there has commits that are not in this one: pull first.
+            ConflictError: a tag names one commit here and another there.
+            NotFoundError: there is no such remote, store or branch, or an object is missing here.
+            CorruptObjectError: an object of this store is damaged; no ref was moved.
+            ReadOnlyError: the other store does not accept writes.
+            EngineError: one of the stores failed; try again.
+        """
+        with self._other(remote, read_only=False) as (name, other):
+            return sync.push(
+                self.blocks,
+                other.engine,
+                self._mover(),
+                remote=name,
+                branch=branch,
+                progress=progress,
+            )
+
+    def pull(
+        self,
+        remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
+        branch: str = DEFAULT_BRANCH,
+        *,
+        into: str | None = None,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        progress: Progress | None = None,
+    ) -> Commit:
+        """Fetch a branch of another store and bring it into one here.
+
+        The branch here is made if it is missing, and moved on if it has nothing of its own.
+        Otherwise both are merged as `merge` does.
+
+        Args:
+            remote: the other store.
+            branch: its branch.
+            into: the branch here; that of the same name if not given.
+            author: who merges; the repository's author if not given.
+            message: why, if there is a merge commit.
+            trailers: further facts by name for that commit.
+            resolutions: how to settle the conflict of each key, as in `merge`.
+            strategy: how to settle all other conflicts, as in `merge`.
+            progress: called now and then with how many objects have been looked at.
+
+        Returns:
+            The commit that the branch here now points at.
+
+        Raises:
+            ConflictError: a conflict is not settled; what was fetched stays.
+            MnemosyneError: as `fetch` and `merge` raise.
+        """
+        fetched = self.fetch(remote, branches=[branch], progress=progress)
+        theirs, target = self.blocks.commit(fetched.branches[branch]), into or branch
+        if self.blocks.engine.ref(branch_ref(target)) is None:
+            return self.create_branch(target, at=theirs.id)
+        wishes = merging.Wishes(
+            author,
+            message or f"merge {fetched.called(branch)} into {target}",
+            trailers or {},
+            resolutions or {},
+            strategy,
+            fast_forward=True,
+        )
+        return merging.merge(self._writer, theirs, target, wishes)
+
+    @contextmanager
+    def _other(
+        self, remote: "str | PathLike[str] | SyncMethods", *, read_only: bool
+    ) -> Generator[tuple[str | None, Blocks]]:
+        if isinstance(remote, SyncMethods):
+            yield None, remote.blocks
+            return
+        with remotes.opened(self.blocks.engine, remote, read_only=read_only) as found:
+            yield found
+
+    def _mover(self) -> Mover:
+        return Mover(self._writer.author, self._writer.clock())

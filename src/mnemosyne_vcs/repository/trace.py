@@ -1,0 +1,128 @@
+"""The part of `Repository` that traces what came from a source, and takes it back."""
+
+from collections.abc import Collection, Iterator
+
+from mnemosyne_vcs.history.trace import Origin, Traced, trace
+from mnemosyne_vcs.merge.retract import Retraction, retract
+from mnemosyne_vcs.model import Change, Commit, Revision
+from mnemosyne_vcs.refs import BRANCH, branch_head, ref_names
+from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.transaction.transaction import Transaction
+
+__all__ = ["TraceMethods"]
+
+
+class TraceMethods(BaseMethods):
+    """What a repository can do about a source that turned out to be bad."""
+
+    def trace(
+        self,
+        *,
+        source: str | None = None,
+        agent: str | None = None,
+        run: str | None = None,
+        tool_call: str | None = None,
+        commit: Revision | None = None,
+        branches: Collection[str] | None = None,
+    ) -> Iterator[Traced]:
+        """The live records that came from somewhere, itself or through `Provenance.derived_from`.
+
+        A record is derived from a version, by key and commit; it counts whatever has become of
+        that version since. All that is given must hold together of the version that came from
+        there.
+
+        Args:
+            source: `Provenance.source` of what to look for.
+            agent: `Provenance.agent` of what to look for.
+            run: `Provenance.run` of what to look for.
+            tool_call: `Provenance.tool_call` of what to look for.
+            commit: a revision: what that commit's transaction wrote.
+            branches: the branches to look at; all if not given.
+
+        Returns:
+            What is found, branch by branch in the order given or of name, then in order of key.
+
+        Raises:
+            NotFoundError: there is no such branch or commit.
+            InvalidRevisionError: `commit` is no revision.
+            ValidationError: nothing to look for is given.
+        """
+        origin = self._origin(source, agent, run, tool_call, commit)
+        heads = {name: branch_head(self.blocks, name) for name in self._named(branches)}
+        return trace(self.blocks, heads, origin)
+
+    def retract(
+        self,
+        *,
+        source: str | None = None,
+        agent: str | None = None,
+        run: str | None = None,
+        tool_call: str | None = None,
+        commit: Revision | None = None,
+        branches: Collection[str] | None = None,
+        author: str | None = None,
+        message: str = "",
+        dry_run: bool = False,
+    ) -> Retraction:
+        """Take back just the records that `trace` finds, in one commit a branch.
+
+        Each gets the newest earlier value that did not come from there, as it was written then; a
+        record without one is deleted. What others have written since stays, unless it was derived
+        from what is taken back.
+
+        Args:
+            source: as in `trace`.
+            agent: as in `trace`.
+            run: as in `trace`.
+            tool_call: as in `trace`.
+            commit: as in `trace`.
+            branches: the branches to change; all if not given.
+            author: who takes it back; the repository's author if not given.
+            message: why.
+            dry_run: only say what would change.
+
+        Returns:
+            What changed and the commits, or with `dry_run` what would change.
+
+        Raises:
+            NotFoundError: there is no such branch or commit.
+            InvalidRevisionError: `commit` is no revision.
+            ValidationError: nothing to look for is given.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the store failed; branches before the one it failed at are changed.
+        """
+        origin = self._origin(source, agent, run, tool_call, commit)
+        changes: dict[str, tuple[Change, ...]] = {}
+        commits: dict[str, Commit] = {}
+        for branch in self._named(branches):
+
+            def take_back(transaction: Transaction, branch: str = branch) -> None:
+                changes[branch] = retract(transaction, self.blocks, origin)
+
+            if dry_run:
+                take_back(Transaction(self._writer, branch))
+                continue
+            made = self.transact(
+                take_back,
+                branch,
+                author=author,
+                message=message or f"retract what came from {origin}",
+                trailers={"Retracts": str(origin)},
+            )
+            if changes[branch]:
+                commits[branch] = made
+        return Retraction({name: each for name, each in changes.items() if each}, commits)
+
+    def _named(self, branches: Collection[str] | None) -> Collection[str]:
+        return ref_names(self.blocks, BRANCH) if branches is None else dict.fromkeys(branches)
+
+    def _origin(
+        self,
+        source: str | None,
+        agent: str | None,
+        run: str | None,
+        tool_call: str | None,
+        commit: Revision | None,
+    ) -> Origin:
+        transaction = None if commit is None else self.resolve(commit).transaction
+        return Origin(source, agent, run, tool_call, transaction)

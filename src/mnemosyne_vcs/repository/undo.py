@@ -1,0 +1,370 @@
+"""The part of `Repository` that acts on history: undo, revert, cherry-pick, restore."""
+
+from collections.abc import Mapping
+from typing import Literal, overload
+
+from mnemosyne_vcs.errors import ReadOnlyError
+from mnemosyne_vcs.format.validation import check_text
+from mnemosyne_vcs.merge import undo
+from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
+from mnemosyne_vcs.merge.undo import Prepare, Wishes
+from mnemosyne_vcs.model import ActionPlan, Commit, Revision
+from mnemosyne_vcs.refs import DEFAULT_BRANCH
+from mnemosyne_vcs.repository.base import BaseMethods
+
+__all__ = ["ActionMethods"]
+
+
+class ActionMethods(BaseMethods):
+    """What a repository can do with its history. Each method makes one commit, or none."""
+
+    @overload
+    def undo(
+        self,
+        n: int = ...,
+        *,
+        run: str | None = ...,
+        save: str | None = ...,
+        branch: str = ...,
+        author: str | None = ...,
+        message: str = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Commit: ...
+
+    @overload
+    def undo(
+        self,
+        n: int = ...,
+        *,
+        run: str | None = ...,
+        save: str | None = ...,
+        branch: str = ...,
+        author: str | None = ...,
+        message: str = ...,
+        dry_run: Literal[True],
+    ) -> ActionPlan: ...
+
+    @overload
+    def undo(
+        self,
+        n: int = ...,
+        *,
+        run: str | None = ...,
+        save: str | None = ...,
+        branch: str = ...,
+        author: str | None = ...,
+        message: str = ...,
+        dry_run: bool,
+    ) -> Commit | ActionPlan: ...
+
+    def undo(
+        self,
+        n: int = 1,
+        *,
+        run: str | None = None,
+        save: str | None = None,
+        branch: str = DEFAULT_BRANCH,
+        author: str | None = None,
+        message: str = "",
+        dry_run: bool = False,
+    ) -> Commit | ActionPlan:
+        """Take commits back in one new commit; the history keeps them.
+
+        What later commits have changed in other records, or in other fields of the same, stays.
+        The trailer `Undoes` names the commits.
+
+        Args:
+            n: how many of the branch's newest commits.
+            run: instead, every commit whose trailer `Run-Id` is this.
+            save: instead, every commit whose trailer `Save-Id` is this.
+            branch: the branch.
+            author: who undoes; the repository's author if not given.
+            message: why.
+            dry_run: only say what would change.
+
+        Returns:
+            The new commit, or the head if what they wrote is gone already. With `dry_run` the
+            plan.
+
+        Raises:
+            ConflictError: a later commit has changed what one of them wrote; nothing is undone.
+            NotFoundError: there is no such commit or branch.
+            ReadOnlyError: the repository was opened for reading.
+            ValidationError: `n` is less than 1.
+        """
+        trailer = ("Run-Id", run) if run is not None else None
+        trailer = ("Save-Id", save) if save is not None else trailer
+
+        def prepare(head: Commit) -> undo.Act:
+            return undo.undo(self.blocks, head, n, trailer)
+
+        return self._act(branch, prepare, Wishes(author, message), dry_run)
+
+    @overload
+    def revert(
+        self,
+        revision: Revision,
+        *,
+        branch: str = ...,
+        parent: int = ...,
+        author: str | None = ...,
+        message: str = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Commit: ...
+
+    @overload
+    def revert(
+        self,
+        revision: Revision,
+        *,
+        branch: str = ...,
+        parent: int = ...,
+        author: str | None = ...,
+        message: str = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        dry_run: Literal[True],
+    ) -> ActionPlan: ...
+
+    @overload
+    def revert(
+        self,
+        revision: Revision,
+        *,
+        branch: str = ...,
+        parent: int = ...,
+        author: str | None = ...,
+        message: str = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        dry_run: bool,
+    ) -> Commit | ActionPlan: ...
+
+    def revert(
+        self,
+        revision: Revision,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        parent: int = 1,
+        author: str | None = None,
+        message: str = "",
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        dry_run: bool = False,
+    ) -> Commit | ActionPlan:
+        """Take one commit back in a new commit; what changed since in other fields stays.
+
+        The trailer `Reverts` names the commit.
+
+        Args:
+            revision: the commit.
+            branch: the branch to change.
+            parent: of a merge, the number of the parent whose state it goes back to, from 1.
+            author: who reverts; the repository's author if not given.
+            message: why.
+            resolutions: how to settle the conflict of each key: `ours` is what the branch has,
+                `theirs` what was there before the commit, `base` what the commit made; or
+                `delete`, or `mnemosyne_vcs.value(...)`.
+            strategy: how to settle the other conflicts: one of those words, or a function that is
+                given the conflict and returns a resolution, or None to leave it.
+            dry_run: only say what would change.
+
+        Returns:
+            The new commit, or the head if nothing of it is left to take back. With `dry_run` the
+            plan.
+
+        Raises:
+            ConflictError: a conflict is not settled; nothing was written.
+            NotFoundError: there is no such commit or branch.
+            ReadOnlyError: the repository was opened for reading.
+            ValidationError: the commit has no such parent, a resolution is none, or is for a key
+                that is no conflict.
+        """
+        commit = self.resolve(revision)
+
+        def prepare(head: Commit) -> undo.Act:
+            return undo.revert(self.blocks, head, commit, parent)
+
+        wishes = Wishes(author, message, resolutions or {}, strategy)
+        return self._act(branch, prepare, wishes, dry_run)
+
+    @overload
+    def cherry_pick(
+        self,
+        revision: Revision,
+        *,
+        branch: str = ...,
+        parent: int = ...,
+        author: str | None = ...,
+        message: str = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Commit: ...
+
+    @overload
+    def cherry_pick(
+        self,
+        revision: Revision,
+        *,
+        branch: str = ...,
+        parent: int = ...,
+        author: str | None = ...,
+        message: str = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        dry_run: Literal[True],
+    ) -> ActionPlan: ...
+
+    @overload
+    def cherry_pick(
+        self,
+        revision: Revision,
+        *,
+        branch: str = ...,
+        parent: int = ...,
+        author: str | None = ...,
+        message: str = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        dry_run: bool,
+    ) -> Commit | ActionPlan: ...
+
+    def cherry_pick(
+        self,
+        revision: Revision,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        parent: int = 1,
+        author: str | None = None,
+        message: str = "",
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        dry_run: bool = False,
+    ) -> Commit | ActionPlan:
+        """Make the changes of one commit on another branch, in a new commit.
+
+        Records that are taken over as they are keep their writer, whom blame still names. The
+        trailer `Cherry-Picked-From` names the commit.
+
+        Args:
+            revision: the commit.
+            branch: the branch to change.
+            parent: of a merge, the number of the parent that its changes are against, from 1.
+            author: who picks; the repository's author if not given.
+            message: why; the commit's own message if not given.
+            resolutions: how to settle the conflict of each key: `ours` is what the branch has,
+                `theirs` what the commit made, `base` what was there before the commit; or
+                `delete`, or `mnemosyne_vcs.value(...)`.
+            strategy: how to settle the other conflicts: one of those words, or a function that is
+                given the conflict and returns a resolution, or None to leave it.
+            dry_run: only say what would change.
+
+        Returns:
+            The new commit, or the head if it has all of the changes already. With `dry_run` the
+            plan.
+
+        Raises:
+            ConflictError: a conflict is not settled; nothing was written.
+            NotFoundError: there is no such commit or branch.
+            ReadOnlyError: the repository was opened for reading.
+            ValidationError: the commit has no such parent, a resolution is none, or is for a key
+                that is no conflict.
+        """
+        commit = self.resolve(revision)
+
+        def prepare(head: Commit) -> undo.Act:
+            return undo.cherry_pick(self.blocks, head, commit, parent)
+
+        wishes = Wishes(author, message, resolutions or {}, strategy)
+        return self._act(branch, prepare, wishes, dry_run)
+
+    @overload
+    def restore(
+        self,
+        from_: Revision,
+        prefix: str = ...,
+        *,
+        branch: str = ...,
+        author: str | None = ...,
+        message: str = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Commit: ...
+
+    @overload
+    def restore(
+        self,
+        from_: Revision,
+        prefix: str = ...,
+        *,
+        branch: str = ...,
+        author: str | None = ...,
+        message: str = ...,
+        dry_run: Literal[True],
+    ) -> ActionPlan: ...
+
+    @overload
+    def restore(
+        self,
+        from_: Revision,
+        prefix: str = ...,
+        *,
+        branch: str = ...,
+        author: str | None = ...,
+        message: str = ...,
+        dry_run: bool,
+    ) -> Commit | ActionPlan: ...
+
+    def restore(
+        self,
+        from_: Revision,
+        prefix: str = "",
+        *,
+        branch: str = DEFAULT_BRANCH,
+        author: str | None = None,
+        message: str = "",
+        dry_run: bool = False,
+    ) -> Commit | ActionPlan:
+        """Make everything below a prefix as it was at a revision, in a new commit.
+
+        The records come back as they were written then. The trailer `Restored-From` names the
+        commit.
+
+        Args:
+            from_: the revision.
+            prefix: only keys that start with this; a whole key is one too.
+            branch: the branch to change.
+            author: who restores; the repository's author if not given.
+            message: why.
+            dry_run: only say what would change.
+
+        Returns:
+            The new commit, or the head if it is so already. With `dry_run` the plan.
+
+        Raises:
+            ConflictError: a record would come back beside one with the same id (see `Conflict`)
+                that is outside the prefix; nothing was written.
+            NotFoundError: there is no such revision or branch.
+            InvalidRevisionError: the revision is not one.
+            ValidationError: the prefix is not a string, or cannot be encoded.
+            ReadOnlyError: the repository was opened for reading.
+        """
+        source, prefix = self.resolve(from_), check_text(prefix, "prefix")
+
+        def prepare(head: Commit) -> undo.Act:
+            return undo.restore(self.blocks, head, source, prefix)
+
+        return self._act(branch, prepare, Wishes(author, message), dry_run)
+
+    def _act(
+        self, branch: str, prepare: Prepare, wishes: Wishes, dry_run: bool
+    ) -> Commit | ActionPlan:
+        if dry_run:
+            return undo.plan(self._writer, branch, prepare, wishes)
+        if self.blocks.engine.read_only:
+            raise ReadOnlyError(
+                f"{self.blocks.engine.url} was opened read-only; open it without read_only"
+            )
+        return undo.carry_out(self._writer, branch, prepare, wishes)

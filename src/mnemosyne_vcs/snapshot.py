@@ -1,0 +1,278 @@
+"""A snapshot: the memory as it stood at one commit."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.errors import DimensionError, NotFoundError, ValidationError
+from mnemosyne_vcs.format.objects import Id, parse_id, vector_floats, vector_of_floats
+from mnemosyne_vcs.format.validation import check_limit, check_text
+from mnemosyne_vcs.model import Commit, Hit, Record
+from mnemosyne_vcs.views.cache import Kind, View, ViewCache
+from mnemosyne_vcs.views.where import Where, predicate
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.model import Vector
+    from mnemosyne_vcs.transaction.transaction import Embed, VectorLike
+    from mnemosyne_vcs.views.keys import Keep, Selection
+    from mnemosyne_vcs.views.server_search import IndexedVectors
+    from mnemosyne_vcs.views.vectors import VectorView
+
+__all__ = ["Snapshot"]
+
+A = TypeVar("A")
+V = TypeVar("V", bound=View)
+
+
+class _Filters(TypedDict):
+    prefix: str
+    within: "Selection | None"
+    keep: "Keep | None"
+    limit: int
+    min_score: float
+
+
+class Snapshot(Mapping[str, Record]):
+    """An immutable mapping from key to record, in order of key. Safe to share between threads.
+
+    Args:
+        blocks: the objects.
+        commit: the commit to look at.
+        views: the cache of search views.
+        embed: turns a text query into a vector, if the repository can.
+
+    Attributes:
+        commit: the commit whose state this is.
+    """
+
+    def __init__(
+        self, blocks: Blocks, commit: Commit, views: ViewCache, embed: "Embed | None" = None
+    ) -> None:
+        self.commit = commit
+        self.root: Id = parse_id(commit.root)
+        self._blocks = blocks
+        self._views = views
+        self._embed = embed
+
+    def __repr__(self) -> str:
+        return f"<Snapshot of {self.commit.id}: {len(self)} records>"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError(
+            "a snapshot cannot be pickled or copied; pass `commit.id` on and look at that again "
+            "with `Repository.at`, or pass on a dict of its records"
+        )
+
+    def __getitem__(self, key: str) -> Record:
+        _checked(key)
+        return self._blocks.record(key, self._block(key))
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The record under a key, else the default; raises if there is one that cannot be read."""
+        _checked(key)
+        block = tree.get(self._blocks.node, self.root, key)
+        return default if block is None else self._blocks.record(key, block)
+
+    def __contains__(self, key: object) -> bool:
+        return isinstance(key, str) and tree.get(self._blocks.node, self.root, key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return (key for key, _ in tree.scan(self._blocks.node, self.root))
+
+    def __len__(self) -> int:
+        return self.count()
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Snapshot):
+            return self.root == other.root
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self.root)
+
+    def scan(
+        self,
+        prefix: str = "",
+        start: str | None = None,
+        reverse: bool = False,
+        limit: int | None = None,
+    ) -> Iterator[Record]:
+        """Records in order of key, read as they are asked for.
+
+        Args:
+            prefix: only keys that start with this.
+            start: the first key to give; with `reverse`, the highest.
+            reverse: from the highest key down.
+            limit: how many records at most.
+
+        Raises:
+            ValidationError: an argument is not what it should be.
+        """
+        limit = check_limit(limit)
+        prefix = check_text(prefix, "prefix")
+        start = None if start is None else check_text(start, "start")
+        entries = tree.scan(self._blocks.node, self.root, prefix, start=start, reverse=reverse)
+        return self._blocks.records(islice(entries, limit))
+
+    def scan_keys(self, prefix: str = "") -> Iterator[str]:
+        """The keys that start with a prefix, in order.
+
+        Raises:
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        prefix = check_text(prefix, "prefix")
+        return (key for key, _ in tree.scan(self._blocks.node, self.root, prefix))
+
+    def get_many(self, keys: Iterable[str], *, with_vectors: bool = False) -> Iterator[Record]:
+        """The records under keys, in the order given.
+
+        Args:
+            keys: the keys.
+            with_vectors: whether to read their vectors too, many at once, rather than each when
+                it is asked for.
+
+        Raises:
+            NotFoundError: there is no record under one of them.
+            ValidationError: one of them is not a string.
+        """
+        keys = list(map(_checked, keys))
+        found = tree.get_many(self._blocks.nodes, self.root, keys)
+        entries = ((key, found.get(key) or self._block(key)) for key in keys)
+        return self._blocks.records(entries, with_vectors=with_vectors)
+
+    def count(self, prefix: str = "") -> int:
+        """How many keys start with a prefix, in O(log n).
+
+        Raises:
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        return tree.count(self._blocks.node, self.root, check_text(prefix, "prefix"))
+
+    def children(self, prefix: str = "") -> Iterator[str]:
+        """The next parts of the keys below a prefix, each once: `x` a record, `x/` a subtree.
+
+        Args:
+            prefix: normally empty or ending in `/`.
+
+        Raises:
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        return tree.children(self._blocks.node, self.root, check_text(prefix, "prefix"))
+
+    def search(
+        self,
+        query: "VectorLike",
+        *,
+        prefix: str = "",
+        where: Where | None = None,
+        within: "Selection | None" = None,
+        limit: int = 10,
+        min_score: float = -1.0,
+        vector: str = "",
+        with_vectors: bool = False,
+    ) -> list[Hit]:
+        """The records most similar to a query: exact cosine similarity.
+
+        Filters apply before the cut, so that `limit` records are found if that many match.
+
+        Args:
+            query: numbers, shape `(dimension,)`, or text for the repository's `embed`.
+            prefix: only keys that start with this.
+            where: conditions on the content, or a function of the record; see
+                `mnemosyne_vcs.views.where.predicate`.
+            within: only these keys, as a view has selected them.
+            limit: how many hits at most; 0 or less gives none.
+            min_score: hits score at least this.
+            vector: the name of the vectors to search.
+            with_vectors: whether to read the hits' vectors too, many at once, rather than each
+                when it is asked for.
+
+        Returns:
+            Hits by descending score, ties in order of key. Records without such a vector are
+            never hits.
+
+        Raises:
+            DimensionError: there are such vectors, but none of the query's dimension.
+            ValidationError: the query is not a vector, or another argument is not what it should
+                be.
+        """
+        prefix, vector = check_text(prefix, "prefix"), check_text(vector, "a vector's name")
+        if isinstance(query, str):
+            if self._embed is None:
+                raise ValidationError(
+                    "the query is text, and the repository was opened without `embed`"
+                )
+            query = self._embed([query])[0]
+        floats = vector_of_floats(vector_floats(query, "the query"))
+        hits = self._nearest(
+            vector,
+            floats,
+            prefix=prefix,
+            within=within,
+            keep=None if where is None else self._test(where),
+            limit=limit,
+            min_score=min_score,
+        )
+        if not hits and (dimensions := self.dimensions(vector)) and len(floats) not in dimensions:
+            raise DimensionError(
+                f"the query has {len(floats)} dimensions; the vectors named {vector!r} at commit "
+                f"{self.commit.id} have {', '.join(map(str, dimensions))}"
+            )
+        records = self.get_many((key for key, _ in hits), with_vectors=with_vectors)
+        return [Hit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
+
+    def view(self, make: Callable[[A], Kind[V]], argument: A) -> V:
+        """A view of this memory, which the repository keeps and carries along.
+
+        Args:
+            make: the class of the view's kind, such as `mnemosyne_vcs.views.identity.IdentityKind`.
+            argument: what the kind is made with.
+        """
+        return self._views.get(self._views.kind(make, argument), self.root)
+
+    def vectors(self, name: str = "") -> "VectorView":
+        """The vectors of one name, loaded, in a form to search."""
+        from mnemosyne_vcs.views.vectors import VectorKind
+
+        return self.view(VectorKind, name)
+
+    def dimensions(self, name: str = "") -> list[int]:
+        """Which dimensions the vectors of one name have, in ascending order."""
+        index = self._index(name)
+        found = None if index is None else index.dimensions()
+        return sorted(self.vectors(name).dimensions() if found is None else found)
+
+    def _nearest(
+        self, name: str, query: "Vector", **filters: Unpack["_Filters"]
+    ) -> list[tuple[str, float]]:
+        index = self._index(name)
+        found = None if index is None else index.search(query, **filters)
+        return self.vectors(name).search(query, **filters) if found is None else found
+
+    def _index(self, name: str) -> "IndexedVectors | None":
+        """The engine's index of the vectors of one name, if they are not loaded and it has one."""
+        from mnemosyne_vcs.views.server_search import find_index
+        from mnemosyne_vcs.views.vectors import VectorKind
+
+        if self._views.has(self._views.kind(VectorKind, name), self.root):
+            return None
+        return find_index(self._blocks, self.root, parse_id(self.commit.id), name)
+
+    def _block(self, key: str) -> Id:
+        block = tree.get(self._blocks.node, self.root, key)
+        if block is None:
+            raise NotFoundError(f"there is no record {key!r} at commit {self.commit.id}")
+        return block
+
+    def _test(self, where: Where) -> "Keep":
+        test = predicate(where)
+        return lambda keys: [record.key for record in self.get_many(keys) if test(record)]
+
+
+def _checked(key: object) -> str:
+    """The key, if it can be looked for."""
+    if not isinstance(key, str):
+        raise ValidationError(f"a key is a string, not {type(key).__name__}: {key!r:.80}")
+    return key

@@ -1,0 +1,1 @@
+"""Moving history between stores and files."""

@@ -1,0 +1,112 @@
+"""Remotes: other stores by name, and what is remembered of their branches."""
+
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine import canonical_url, open_engine
+from mnemosyne_vcs.engine.protocol import Engine, HasSettings, RefUpdate
+from mnemosyne_vcs.engine.shared import without_password
+from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
+from mnemosyne_vcs.paths import path_text
+from mnemosyne_vcs.refs import remote_ref
+
+__all__ = ["DEFAULT_REMOTE", "add_remote", "opened", "remotes", "remove_remote"]
+
+DEFAULT_REMOTE = "origin"
+_SETTING = "remote/"
+
+
+def remotes(engine: Engine) -> dict[str, str]:
+    """The URL of each remote by name, in order of name."""
+    if not isinstance(engine, HasSettings):
+        return {}
+    return {name.removeprefix(_SETTING): url for name, url in engine.settings(_SETTING).items()}
+
+
+def add_remote(engine: Engine, name: str, url: str | os.PathLike[str]) -> str:
+    """Give another store a name. Nothing is opened.
+
+    Args:
+        engine: the store that keeps the name.
+        name: the name.
+        url: the other store.
+
+    Returns:
+        The URL as it is kept: canonical, and without a password.
+
+    Raises:
+        ValidationError: the name is none for a remote, or the URL names no lasting store.
+        AlreadyExistsError: there is a remote of that name.
+        EngineError: the engine keeps no settings.
+        ReadOnlyError: the store does not accept writes.
+    """
+    remote_ref(name)
+    kept = without_password(canonical_url(url))
+    if kept == "memory://":
+        raise ValidationError("memory:// is a new and empty store each time, and no remote")
+    settings = _settings(engine)
+    if name in remotes(engine):
+        raise AlreadyExistsError(f"{engine.url} has a remote {name!r} already")
+    settings.set_setting(_SETTING + name, kept)
+    return kept
+
+
+def remove_remote(engine: Engine, name: str, who: str, when: int) -> None:
+    """Forget a remote and its branches; what came from it is kept while other refs reach it.
+
+    Args:
+        engine: the store that keeps the name.
+        name: the name.
+        who: who removes it, for the reflog.
+        when: UTC milliseconds, for the reflog.
+
+    Raises:
+        NotFoundError: there is no remote of that name.
+        ReadOnlyError: the store does not accept writes.
+    """
+    if name not in remotes(engine):
+        raise NotFoundError(f"there is no remote {name!r} in {engine.url}")
+    for ref, head in engine.refs(remote_ref(name)).items():
+        engine.write({}, RefUpdate(ref, head, None, who, when, f"remove remote {name}"))
+    _settings(engine).set_setting(_SETTING + name, None)
+
+
+@contextmanager
+def opened(
+    engine: Engine, remote: str | os.PathLike[str], *, read_only: bool
+) -> Generator[tuple[str | None, Blocks]]:
+    """Another store, for as long as the context lasts.
+
+    Args:
+        engine: the store that keeps the names of remotes.
+        remote: the name of a remote, else a URL or path.
+        read_only: refuse every write to it.
+
+    Yields:
+        The name of the remote, None of a URL; and the objects of the other store.
+
+    Raises:
+        NotFoundError: there is no such remote or store.
+        MnemosyneError: the store cannot be opened.
+    """
+    text = path_text(remote, "a remote")
+    url = remotes(engine).get(text)
+    try:
+        other = open_engine(text if url is None else url, read_only=read_only)
+    except NotFoundError as error:
+        if url is not None:
+            raise
+        shown = without_password(text)
+        raise NotFoundError(f"there is no remote {shown!r} in {engine.url}, and {error}") from error
+    try:
+        yield None if url is None else text, Blocks(other)
+    finally:
+        other.close()
+
+
+def _settings(engine: Engine) -> HasSettings:
+    if not isinstance(engine, HasSettings):
+        raise EngineError(f"{engine.url} keeps no remotes; give the URL of the other store instead")
+    return engine

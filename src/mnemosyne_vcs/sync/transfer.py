@@ -1,0 +1,243 @@
+"""Carrying history from one store to another: only what is missing there, and all of it checked.
+
+Objects go in batches, children before parents and old commits before new ones, and refs move at
+the end. So a transfer that breaks off leaves objects that no ref reaches, and the next one goes on
+from there. ADR 0021 says why a commit that is present is complete, garbage collectors or not.
+"""
+
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
+from itertools import islice
+from typing import TypeVar
+
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.protocol import Engine, Exclusive, HasHistoryIndex, IndexEntry
+from mnemosyne_vcs.errors import BusyError, ReadOnlyError
+from mnemosyne_vcs.format.objects import Id, decode_record, parse_id, text_id
+from mnemosyne_vcs.history.index import complete_index, index_entry
+from mnemosyne_vcs.maintenance.strict import check_block
+from mnemosyne_vcs.model import Commit
+from mnemosyne_vcs.sync.new_objects import additions
+
+__all__ = ["Progress", "Sent", "missing", "transfer"]
+
+T = TypeVar("T")
+BATCH = 256
+WINDOW = 32
+ATTEMPTS = 3
+Progress = Callable[[int], object]
+
+
+@dataclass(slots=True)
+class Sent:
+    """What a transfer has written.
+
+    Attributes:
+        commits: how many commits.
+        objects: how many objects, commits included.
+        bytes: their size.
+    """
+
+    commits: int = 0
+    objects: int = 0
+    bytes: int = 0
+
+
+def missing(source: Blocks, target: Engine, heads: Iterable[Id]) -> list[Commit]:
+    """The commits that some heads reach and a store lacks, oldest first.
+
+    Where the store has a commit, it has the commit's past. It is asked about more and more
+    commits at once, so that it answers few questions, and about few commits if it lacks little.
+
+    Args:
+        source: where the commits are.
+        target: the store that is asked.
+        heads: the commits to start from.
+    """
+    lookup = source.walk()
+    absent: dict[str, Commit] = {}
+    asked: set[str] = set()
+    frontier: list[str] = [text_id(head) for head in heads]
+    size = 1
+    while frontier:
+        queue, found = deque(frontier), dict[str, Commit]()
+        while queue and len(found) < size:
+            commit_id = queue.popleft()
+            if commit_id not in asked:
+                asked.add(commit_id)
+                found[commit_id] = lookup(commit_id)
+                queue.extend(found[commit_id].parents)
+        there = target.read([parse_id(commit_id) for commit_id in found])
+        lacking = {name: c for name, c in found.items() if parse_id(name) not in there}
+        absent |= lacking
+        frontier += (parent for commit in lacking.values() for parent in commit.parents)
+        frontier = [name for name in dict.fromkeys(frontier) if name not in asked]
+        size = min(size * 2, BATCH)
+    return sorted(absent.values(), key=lambda c: (c.generation, c.time, c.id))
+
+
+def transfer(
+    source: Blocks,
+    target: Engine,
+    heads: Collection[Id],
+    land: Callable[[], object],
+    progress: Progress | None = None,
+) -> Sent:
+    """Write what some commits reach and a store lacks, then move its refs.
+
+    Every block is checked before it is written: hash, canonical form, schema, and whether it
+    fits what it belongs to.
+
+    Args:
+        source: where the objects are.
+        target: the store to write to.
+        heads: the commits.
+        land: moves the refs; called under the write lock, where the engine has one, once the
+            commits and all that they reach are there.
+        progress: called now and then with how many objects have been looked at.
+
+    Raises:
+        CorruptObjectError: an object of the source is damaged or does not fit; no ref was moved.
+        NotFoundError: an object is missing in the source; no ref was moved.
+        ReadOnlyError: the store does not accept writes.
+        BusyError: other writers held the store for too long, or garbage collectors took what was
+            sent, again and again.
+        EngineError: one of the stores failed.
+    """
+    if target.read_only:
+        raise ReadOnlyError(f"{target.url} was opened read-only; open it for writing")
+    for _ in range(ATTEMPTS):
+        shipment = _Shipment(source, target, progress)
+        try:
+            for batch in shipment.batches(missing(source, target, heads)):
+                shipment.send(batch)
+            with _locked(target):
+                shipment.require(heads)
+                land()
+        except _CollectedError:
+            continue
+        return shipment.sent
+    raise BusyError(
+        f"what is sent to {target.url} is collected there as garbage before it is complete; "
+        "try again when no collection runs"
+    )
+
+
+class _CollectedError(Exception):
+    """Objects that were there before are there no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Item:
+    """An object to send.
+
+    Attributes:
+        block: its id.
+        needs: what must be there before it.
+        held: of a record, the vectors that come with the parents of its commit.
+        commit: of a commit, the commit.
+    """
+
+    block: Id
+    needs: tuple[Id, ...]
+    held: Set[Id] | None = None
+    commit: Commit | None = None
+
+
+class _Shipment:
+    """One transfer under way."""
+
+    def __init__(self, source: Blocks, target: Engine, progress: Progress | None) -> None:
+        self.sent = Sent()
+        self._source = source
+        self._target = target
+        self._progress = progress
+        self._seen = 0
+
+    def batches(self, commits: Iterable[Commit]) -> Iterator[list[_Item]]:
+        """All that is to be looked at, in the order in which it may be written."""
+        items = (item for window in _split(commits, WINDOW) for item in self._items(window))
+        return _split(items, BATCH)
+
+    def _items(self, commits: Sequence[Commit]) -> Iterator[_Item]:
+        found = additions(self._source, commits)
+        vectors = self._vectors(set[Id]().union(*(added.replaced for added in found)))
+        for commit, added in zip(commits, found, strict=True):
+            parents = tuple(map(parse_id, commit.parents))
+            held = set[Id]().union(*(vectors[record] for record in added.replaced))
+            for block, links in added.ordered():
+                yield _Item(block, parents + links, held if block in added.records else None)
+            root = (added.root,) if added.root in added.nodes else ()
+            yield _Item(parse_id(commit.id), parents + root, commit=commit)
+
+    def _vectors(self, records: Iterable[Id]) -> dict[Id, Collection[Id]]:
+        """The vectors of each of some records."""
+        return {
+            block: decode_record(block, data).vectors.values()
+            for batch in _split(records, BATCH)
+            for block, data in self._source.read(batch).items()
+        }
+
+    def send(self, batch: list[_Item]) -> None:
+        """Check and write what the target lacks of a batch, with its part of the history index."""
+        there = self._target.read([item.block for item in batch]).keys()
+        absent = {item.block: item for item in batch if item.block not in there}
+        self._seen += len(batch)
+        if absent:
+            self._write(absent)
+        if self._progress:
+            self._progress(self._seen)
+
+    def _write(self, items: Mapping[Id, _Item]) -> None:
+        needs = {need for item in items.values() for need in item.needs}
+        objects = self._checked(items)
+        vectors: set[Id] = set()
+        for item in items.values():
+            if item.held is not None:
+                named = decode_record(item.block, objects[item.block]).vectors.values()
+                vectors.update(set(named) - item.held)
+        present = self._target.read(vectors).keys()
+        objects = self._checked(vectors - present) | objects
+        commits = [item.commit for item in items.values() if item.commit]
+        entries = [index_entry(self._source, commit) for commit in commits]
+        with _locked(self._target):
+            self.require((needs | present) - objects.keys())
+            self._target.write(objects)
+            self._index(commits, entries)
+        self.sent.commits += len(commits)
+        self.sent.objects += len(objects)
+        self.sent.bytes += sum(map(len, objects.values()))
+
+    def _checked(self, ids: Collection[Id]) -> dict[Id, bytes]:
+        """Objects of the source, in the order given, each in the strict form."""
+        found = self._source.read(ids)
+        for block in ids:
+            check_block(block, found[block])
+        return {block: found[block] for block in ids}
+
+    def _index(self, commits: Collection[Commit], entries: Iterable[IndexEntry]) -> None:
+        """Add commits to the history index; if it lacks their past, that too."""
+        engine, ids = self._target, [commit.id for commit in commits]
+        if isinstance(engine, HasHistoryIndex) and commits:
+            past = {parent for commit in commits for parent in commit.parents}.difference(ids)
+            if all(engine.indexed(parse_id(parent)) for parent in past):
+                engine.add_to_index(entries)
+            else:
+                complete_index(Blocks(engine), ids)
+
+    def require(self, ids: Collection[Id]) -> None:
+        """Make sure that objects are in the target."""
+        if len(self._target.read(ids)) < len(set(ids)):
+            raise _CollectedError
+
+
+def _split(things: Iterable[T], size: int) -> Iterator[list[T]]:
+    remaining = iter(things)
+    while part := list(islice(remaining, size)):
+        yield part
+
+
+def _locked(engine: Engine) -> AbstractContextManager[None]:
+    return engine.exclusive() if isinstance(engine, Exclusive) else nullcontext()

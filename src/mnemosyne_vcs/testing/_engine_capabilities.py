@@ -1,0 +1,602 @@
+"""The part of the engine contract that is about capabilities; each is tested where it is had."""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+from struct import unpack
+from threading import Event, Thread
+
+import pytest
+
+from mnemosyne_vcs.engine.protocol import (
+    Deletes,
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasHistoryIndex,
+    HasReflog,
+    HasSettings,
+    IndexEntry,
+    ListsHistoryIndex,
+    ReadsAhead,
+    ReadsInBulk,
+    ReadsRecords,
+    RefUpdate,
+    Snapshots,
+)
+from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, ReadOnlyError, RefConflictError
+from mnemosyne_vcs.format.objects import (
+    VECTOR_LINK,
+    Id,
+    StoredRecord,
+    encode_record,
+    object_id,
+    text_id,
+    vector_id,
+)
+from mnemosyne_vcs.model import JSON, ReflogEntry
+from mnemosyne_vcs.testing._engine_hooks import (
+    HOSTILE_NAMES,
+    PATIENCE,
+    EngineHooks,
+    blob,
+    in_threads,
+    require,
+)
+
+__all__ = ["CapabilityContract"]
+
+
+class _Reflog(EngineHooks):
+    def test_the_reflog_tells_every_move_newest_first(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        targets = [None, blob(1)[0], blob(2)[0], None, blob(1)[0], None]
+        expected: list[ReflogEntry] = []
+        for when, (old, new) in enumerate(pairwise(targets)):
+            engine.write({}, RefUpdate("r", old, new, "Ö'who", 10**13 + when, f"why {when}"))
+            engine.write({}, RefUpdate(f"r{when}", None, blob(9)[0], "another"))
+            moved = (None if old is None else text_id(old), None if new is None else text_id(new))
+            expected.insert(0, ReflogEntry("r", *moved, "Ö'who", 10**13 + when, f"why {when}"))
+            assert list(reflog.reflog("r")) == expected
+        assert engine.ref("r") is None
+
+    def test_the_reflog_keeps_times_before_1970(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        engine.write({}, RefUpdate("r", None, blob(1)[0], when=-(10**12)))
+        assert [move.when for move in reflog.reflog("r")] == [-(10**12)]
+
+    def test_the_reflog_of_all_refs_holds_those_that_are_gone(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        one, two = blob(1)[0], blob(2)[0]
+        assert list(reflog.reflog(None)) == []
+        for name, old, new in [("a", None, one), ("b", None, two), ("a", one, None)]:
+            engine.write({}, RefUpdate(name, old, new))
+        assert [(e.name, e.old, e.new) for e in reflog.reflog(None)] == [
+            ("a", text_id(one), None),
+            ("b", None, text_id(two)),
+            ("a", None, text_id(one)),
+        ]
+
+    def test_a_ref_that_never_was_has_no_reflog(self, engine: Engine) -> None:
+        assert list(require(engine, HasReflog).reflog("r")) == []
+
+    def test_a_refused_move_leaves_no_trace_in_the_reflog(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        engine.write({}, RefUpdate("r", None, blob(1)[0]))
+        with pytest.raises(RefConflictError):
+            engine.write({}, RefUpdate("r", blob(2)[0], blob(3)[0]))
+        assert len(list(reflog.reflog("r"))) == 1
+
+    def test_a_reflog_may_be_read_while_the_ref_moves(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        old: Id | None = None
+        for number in range(5):
+            engine.write({}, RefUpdate("r", old, old := blob(number)[0]))
+        entries = reflog.reflog("r")
+        first = next(entries)
+        engine.write({}, RefUpdate("r", old, None))
+        assert [first.new, *(entry.new for entry in entries)] == [
+            text_id(blob(number)[0]) for number in (4, 3, 2, 1, 0)
+        ]
+
+    def test_reflogs_of_hostile_names(self, engine: Engine) -> None:
+        reflog = require(engine, HasReflog)
+        for name in HOSTILE_NAMES:
+            engine.write({}, RefUpdate(name, None, blob(1)[0], who=name, why=name))
+        for name in HOSTILE_NAMES:
+            assert [(e.name, e.who, e.why) for e in reflog.reflog(name)] == [(name, name, name)]
+
+
+class _Settings(EngineHooks):
+    def test_settings_are_kept_replaced_and_forgotten(self, engine: Engine) -> None:
+        settings = require(engine, HasSettings)
+        assert dict(settings.settings()) == {}
+        settings.set_setting("none", None)
+        for name in reversed(HOSTILE_NAMES):
+            if "\0" not in name:
+                settings.set_setting(name, f"first {name}")
+                settings.set_setting(name, f"then {name}")
+        names = sorted(name for name in HOSTILE_NAMES if "\0" not in name)
+        assert list(settings.settings().items()) == [(name, f"then {name}") for name in names]
+        assert dict(settings.settings("a_")) == {"a_b": "then a_b"}
+        settings.set_setting("a_b", None)
+        assert dict(settings.settings("a_")) == {}
+        assert len(settings.settings()) == len(names) - 1
+        assert dict(engine.refs()) == {}
+
+    def test_settings_are_there_for_others(self, engine: Engine) -> None:
+        settings = require(engine, HasSettings)
+        settings.set_setting("remote/origin", "sqlite:////x.mnem")
+        for other in (self.again(engine), self.for_reading(engine)):
+            if other is None:
+                continue
+            reader = require(other, HasSettings)
+            assert dict(reader.settings()) == {"remote/origin": "sqlite:////x.mnem"}
+            if other.read_only:
+                with pytest.raises(ReadOnlyError):
+                    reader.set_setting("remote/origin", None)
+            other.close()
+        assert dict(settings.settings()) == {"remote/origin": "sqlite:////x.mnem"}
+
+
+class _HistoryIndex(EngineHooks):
+    def test_commits_are_found_by_transaction_and_by_key(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        one, two, three = (blob(number)[0] for number in (1, 2, 3))
+        entries = [
+            IndexEntry(one, "t1", ["a", "b%", "é/記"]),
+            IndexEntry(two, "t2", {"a"}),
+            IndexEntry(three, "t1", ("b%", "b%")),
+        ]
+        index.add_to_index(entries)
+        for _ in range(2):
+            assert index.commits_of_transaction("t1") == [one, three]
+            assert index.commits_of_transaction("t2") == [two]
+            assert index.commits_of_transaction("t") == []
+            assert index.commits_of_key("a") == [two, one]
+            assert index.commits_of_key("b%") == [three, one]
+            assert index.commits_of_key("é/記") == [one]
+            assert index.commits_of_key("b") == []
+            assert [index.indexed(block) for block in (one, two, three)] == [True] * 3
+            assert not index.indexed(blob(4)[0])
+            index.add_to_index(reversed(entries))
+
+    def test_commits_are_found_by_a_range_of_keys(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        one, two, three = (blob(number)[0] for number in (1, 2, 3))
+        index.add_to_index(
+            [
+                IndexEntry(one, "t1", ["a", "a/b", "a%"]),
+                IndexEntry(two, "t2", ["a/é", "b"]),
+                IndexEntry(three, "t3", ["a/b", "a/c", "\U0010ffff"]),
+            ]
+        )
+        assert index.commits_of_keys("a/", "a0") == [three, two, one]
+        assert index.commits_of_keys("a/c", "a0") == [three, two]
+        assert index.commits_of_keys("a/b", "a/c") == [three, one]
+        assert index.commits_of_keys("b", None) == [three, two]
+        assert index.commits_of_keys("c", "d") == []
+
+    def test_an_indexed_commit_stays_as_it_is(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        commit = blob(1)[0]
+        index.add_to_index([IndexEntry(commit, "t", ["a"])])
+        index.add_to_index([IndexEntry(commit, "other", ["b"])])
+        assert index.commits_of_transaction("t") == [commit]
+        assert index.commits_of_transaction("other") == []
+        assert index.commits_of_key("b") == []
+
+    def test_the_index_is_cleared_and_built_again(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        entries = [IndexEntry(blob(n)[0], f"t{n % 3}", [f"k{n % 5}"]) for n in range(20)]
+        index.add_to_index(iter(entries))
+        before = index.commits_of_key("k1"), index.commits_of_transaction("t1")
+        index.clear_index()
+        assert not index.indexed(entries[0].commit)
+        assert index.commits_of_key("k1") == index.commits_of_transaction("t1") == []
+        index.add_to_index(iter(entries))
+        assert (index.commits_of_key("k1"), index.commits_of_transaction("t1")) == before
+        index.add_to_index([])
+
+    def test_the_index_is_listed(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        listing = require(engine, ListsHistoryIndex)
+        assert list(listing.index_entries()) == []
+        entries = {
+            blob(1)[0]: ("t1", {"a", "b%", "é/記"}),
+            blob(2)[0]: ("t2", set[str]()),
+            blob(3)[0]: ("t1", {"a"}),
+        }
+
+        def listed() -> dict[Id, tuple[str, set[str]]]:
+            return {e.commit: (e.transaction, set(e.keys)) for e in listing.index_entries()}
+
+        index.add_to_index(IndexEntry(commit, *entry) for commit, entry in entries.items())
+        assert listed() == entries
+        engine.write({}, RefUpdate("r", None, blob(4)[0], index=IndexEntry(blob(4)[0], "t4", "k")))
+        assert listed() == {**entries, blob(4)[0]: ("t4", {"k"})}
+        if isinstance(engine, Deletes):
+            engine.delete([blob(3)[0]])
+            del entries[blob(3)[0]]
+            assert listed() == {**entries, blob(4)[0]: ("t4", {"k"})}
+        index.clear_index()
+        assert listed() == {}
+
+    def test_a_write_is_indexed_with_its_ref_or_not_at_all(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        one, two = blob(1)[0], blob(2)[0]
+        engine.write({}, RefUpdate("r", None, one, index=IndexEntry(one, "t1", ["k"])))
+        with pytest.raises(RefConflictError):
+            engine.write({}, RefUpdate("r", None, two, index=IndexEntry(two, "t2", ["k"])))
+        assert index.commits_of_key("k") == [one]
+        assert not index.indexed(two)
+        engine.write({}, RefUpdate("s", None, one, index=IndexEntry(one, "t1", ["k"])))
+        assert index.commits_of_key("k") == [one]
+
+
+class _ReadsAhead(EngineHooks):
+    def test_reading_ahead_gives_the_commit_and_older_ones(self, engine: Engine) -> None:
+        ahead, index = require(engine, ReadsAhead), require(engine, HasHistoryIndex)
+        commits = [blob(number) for number in range(6)]
+        engine.write(dict(commits))
+        index.add_to_index(IndexEntry(block, "t", []) for block, _ in commits[:5])
+        assert ahead.read_ahead(commits[3][0], 2) == dict(commits[2:4])
+        assert ahead.read_ahead(commits[3][0], 100) == dict(commits[:4])
+        assert ahead.read_ahead(commits[5][0], 100) == {}
+
+
+class _ReadsInBulk(EngineHooks):
+    def test_each_object_that_exists_is_given_once(self, engine: Engine) -> None:
+        bulk = require(engine, ReadsInBulk)
+        objects = dict(blob(number, number) for number in range(1, 1500))
+        for start in range(0, 1500, 300):
+            engine.write(dict(list(objects.items())[start : start + 300]))
+        wanted = list(objects)[::-2]
+        asked = {*wanted, blob(5000)[0]}
+        given = [each for part in bulk.read_in_bulk(asked) for each in part.items()]
+        assert sorted(given) == sorted((block, objects[block]) for block in wanted)
+        assert [part for part in bulk.read_in_bulk([]) if part] == []
+
+    def test_what_is_pending_is_given_too(self, engine: Engine) -> None:
+        bulk = require(engine, ReadsInBulk)
+        one, two = blob(1), blob(2)
+        engine.write(dict([one]))
+        with require(engine, Exclusive).exclusive():
+            engine.write(dict([two]))
+            given = [each for part in bulk.read_in_bulk([one[0], two[0]]) for each in part.items()]
+            assert sorted(given) == sorted([one, two])
+
+
+class _ReadsRecords(EngineHooks):
+    def test_a_record_comes_with_vectors_that_it_leads_to(self, engine: Engine) -> None:
+        vectors = dict(_vector(number) for number in range(3))
+        plain, one, both = _record(1), _record(2, [*vectors][:1]), _record(3, [*vectors][1:])
+        engine.write({**vectors, **dict([plain, one, both])})
+        assert _answer(engine, plain[0]) == dict([plain])
+        for block, data in (one, both):
+            found = _answer(engine, block)
+            assert found[block] == data
+            assert found.items() <= {**vectors, block: data}.items()
+        assert _answer(engine, blob(9)[0]) == {}
+
+    def test_a_record_comes_without_what_is_not_there(self, engine: Engine) -> None:
+        require(engine, ReadsRecords)
+        lost = _record(1, [_vector(1)[0]])
+        misleading = _record([*unpack(">d", VECTOR_LINK[:8]), -1])
+        assert VECTOR_LINK in misleading[1]
+        engine.write(dict([lost, misleading]))
+        for block, data in (lost, misleading):
+            assert _answer(engine, block) == {block: data}
+
+    def test_many_records_come_in_one_answer(self, engine: Engine) -> None:
+        vectors = dict(_vector(number) for number in range(2))
+        first, *_ = vectors
+        records = dict(
+            [_record(1), _record(2, [first]), _record(3, [first]), _record(4, [*vectors])]
+        )
+        engine.write({**vectors, **records})
+        found = _answer(engine, *records, blob(9)[0])
+        assert records.items() <= found.items() <= {**vectors, **records}.items()
+        assert _answer(engine) == {}
+
+    def test_something_else_can_be_asked_before_the_answer(self, engine: Engine) -> None:
+        records = require(engine, ReadsRecords)
+        one, two, new = _record(1), _record(2), blob(3)
+        engine.write(dict([one, two]))
+        with records.ask_records([one[0]]) as first, records.ask_records([two[0]]) as second:
+            engine.write(dict([new]), RefUpdate("r", None, new[0]))
+            assert dict(engine.read([two[0]])) == dict([two])
+            assert second() == dict([two])
+            assert first() == dict([one])
+        assert engine.ref("r") == new[0]
+
+    def test_an_answer_need_not_be_taken(self, engine: Engine) -> None:
+        records = require(engine, ReadsRecords)
+        one = _record(1)
+        engine.write(dict([one]))
+        for _ in range(20):
+            with records.ask_records([one[0]]):
+                pass
+            with pytest.raises(ZeroDivisionError), records.ask_records([one[0]]):
+                raise ZeroDivisionError
+        assert _answer(engine, one[0]) == dict([one])
+
+    def test_many_threads_ask_and_write_before_the_answer(self, engine: Engine) -> None:
+        records = require(engine, ReadsRecords)
+        asked = [_record(number) for number in range(12)]
+        engine.write(dict(asked))
+
+        def ask(number: int) -> None:
+            block, data = asked[number]
+            with records.ask_records([block]) as answer:
+                engine.write(dict([blob(100 + number)]))
+                assert answer() == {block: data}
+
+        in_threads(len(asked), ask)
+
+    def test_records_are_found_inside_an_exclusive(self, engine: Engine) -> None:
+        records, exclusive = require(engine, ReadsRecords), require(engine, Exclusive)
+        one, two = _record(1), _record(2)
+        engine.write(dict([one]))
+        with exclusive.exclusive():
+            engine.write(dict([two]))
+            for block, data in (one, two):
+                with records.ask_records([block]) as answer:
+                    assert answer() == {block: data}
+            assert _answer(engine, one[0], two[0]) == dict([one, two])
+
+
+def _answer(engine: Engine, *records: Id) -> Mapping[Id, bytes]:
+    with require(engine, ReadsRecords).ask_records(records) as answer:
+        return answer()
+
+
+def _vector(number: int) -> tuple[Id, bytes]:
+    data = blob(number)[1]
+    return vector_id(data), data
+
+
+def _record(content: JSON, vectors: Sequence[Id] = ()) -> tuple[Id, bytes]:
+    named = {str(number): block for number, block in enumerate(vectors)}
+    data = encode_record(StoredRecord(content, "0" * 32, named), bytes(16))
+    return object_id(data), data
+
+
+class _Exclusive(EngineHooks):
+    def test_what_is_done_inside_is_kept(self, engine: Engine) -> None:
+        block, data = blob(1)
+        with require(engine, Exclusive).exclusive():
+            engine.write({block: data}, RefUpdate("r", None, block))
+            assert engine.ref("r") == block
+            assert dict(engine.read([block])) == {block: data}
+            engine.write({}, RefUpdate("s", None, block))
+            assert dict(engine.refs()) == {"r": block, "s": block}
+        assert dict(engine.refs()) == {"r": block, "s": block}
+        assert dict(engine.read([block])) == {block: data}
+
+    def test_an_exception_undoes_what_was_done_inside(self, engine: Engine) -> None:
+        before, inside = blob(1)[0], blob(2)
+        engine.write({}, RefUpdate("r", None, before))
+        with pytest.raises(ZeroDivisionError), require(engine, Exclusive).exclusive():
+            index = IndexEntry(inside[0], "t", ["k"])
+            engine.write(dict([inside]), RefUpdate("r", before, inside[0], index=index))
+            engine.write({}, RefUpdate("s", None, before))
+            raise ZeroDivisionError
+        assert dict(engine.refs()) == {"r": before}
+        assert dict(engine.read([inside[0]])) == {}
+        if isinstance(engine, HasReflog):
+            assert len(list(engine.reflog("r"))) == 1
+        if isinstance(engine, HasHistoryIndex):
+            assert not engine.indexed(inside[0])
+        engine.write({}, RefUpdate("r", before, None))
+        assert dict(engine.refs()) == {}
+
+    def test_a_conflict_inside_leaves_the_rest_usable(self, engine: Engine) -> None:
+        one, two, lost = blob(1)[0], blob(2)[0], blob(3)
+        with require(engine, Exclusive).exclusive():
+            engine.write({}, RefUpdate("r", None, one))
+            with pytest.raises(RefConflictError):
+                engine.write(dict([lost]), RefUpdate("r", None, two))
+            engine.write({}, RefUpdate("r", one, two))
+        assert engine.ref("r") == two
+        assert dict(engine.read([lost[0]])) == {}
+
+    def test_one_inside_another_is_undone_by_itself(self, engine: Engine) -> None:
+        exclusive = require(engine, Exclusive)
+        target = blob(1)[0]
+        with exclusive.exclusive():
+            engine.write({}, RefUpdate("outer", None, target))
+            with exclusive.exclusive():
+                engine.write({}, RefUpdate("kept", None, target))
+            with pytest.raises(ZeroDivisionError), exclusive.exclusive():
+                engine.write({}, RefUpdate("undone", None, target))
+                raise ZeroDivisionError
+            assert list(engine.refs()) == ["kept", "outer"]
+        assert list(engine.refs()) == ["kept", "outer"]
+
+    def test_others_neither_see_it_nor_write_before_it_ends(self, engine: Engine) -> None:
+        exclusive = require(engine, Exclusive)
+        one, two = blob(1)[0], blob(2)[0]
+        started, outcome = Event(), list[Exception | None]()
+
+        def write() -> None:
+            started.set()
+            try:
+                engine.write({}, RefUpdate("r", None, two))
+            except RefConflictError as error:
+                outcome.append(error)
+            else:
+                outcome.append(None)
+
+        writer = Thread(target=write, daemon=True)
+        seen: list[Id | None] = []
+        reader = Thread(target=lambda: seen.append(engine.ref("r")), daemon=True)
+        with exclusive.exclusive():
+            engine.write({}, RefUpdate("r", None, one))
+            writer.start()
+            assert started.wait(PATIENCE)
+            reader.start()
+            reader.join(PATIENCE)
+            assert seen == [None]
+            assert outcome == []
+        writer.join(PATIENCE)
+        assert [type(error) for error in outcome] == [RefConflictError]
+        assert engine.ref("r") == one
+
+    def test_reading_only_holds_no_lock(self, engine: Engine) -> None:
+        require(engine, Exclusive)
+        reader = self.for_reading(engine)
+        if reader is None:
+            pytest.skip("no read-only engines")
+        with pytest.raises(ReadOnlyError), require(reader, Exclusive).exclusive():
+            pass
+        reader.close()
+
+
+class _Deletes(EngineHooks):
+    def test_deleted_objects_are_gone_and_the_others_stay(self, engine: Engine) -> None:
+        deletes = require(engine, Deletes)
+        objects = dict(blob(number) for number in range(1500))
+        engine.write(objects)
+        gone = list(objects)[::2]
+        deletes.delete(set(gone))
+        deletes.delete([*gone[:3], blob(9999)[0]])
+        deletes.delete([])
+        left = {block: data for block, data in objects.items() if block not in gone}
+        assert dict(engine.read(list(objects))) == left
+        if isinstance(engine, Enumerates):
+            assert sorted(engine.ids()) == sorted(left)
+
+    def test_what_was_deleted_can_be_written_again(self, engine: Engine) -> None:
+        deletes = require(engine, Deletes)
+        block, data = blob(1)
+        for _ in range(2):
+            engine.write({block: data})
+            assert dict(engine.read([block])) == {block: data}
+            deletes.delete([block])
+            assert dict(engine.read([block])) == {}
+
+    def test_a_deleted_commit_leaves_the_index_and_not_the_reflog(self, engine: Engine) -> None:
+        deletes, index = require(engine, Deletes), require(engine, HasHistoryIndex)
+        one, two = blob(1), blob(2)
+        first = IndexEntry(one[0], "t1", ["k", "one"])
+        engine.write(dict([one]), RefUpdate("r", None, one[0], index=first))
+        second = IndexEntry(two[0], "t2", ["k", "two"])
+        engine.write(dict([two]), RefUpdate("r", one[0], two[0], index=second))
+        engine.write({}, RefUpdate("r", two[0], one[0]))
+        deletes.delete([two[0]])
+        assert index.commits_of_key("k") == [one[0]]
+        assert index.commits_of_key("two") == index.commits_of_transaction("t2") == []
+        assert (index.indexed(one[0]), index.indexed(two[0])) == (True, False)
+        index.add_to_index([IndexEntry(blob(3)[0], "t3", ["three"])])
+        assert index.commits_of_key("two") == []
+        if isinstance(engine, HasReflog):
+            assert len(list(engine.reflog("r"))) == 3
+
+    def test_a_deletion_in_an_exclusive_that_fails_is_undone(self, engine: Engine) -> None:
+        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        block, data = blob(1)
+        engine.write({block: data})
+        with pytest.raises(ZeroDivisionError), exclusive.exclusive():
+            deletes.delete([block])
+            assert dict(engine.read([block])) == {}
+            raise ZeroDivisionError
+        assert dict(engine.read([block])) == {block: data}
+
+    def test_compacting_changes_nothing_that_can_be_read(self, engine: Engine) -> None:
+        deletes, listing = require(engine, Deletes), require(engine, Enumerates)
+        objects = dict(blob(number, 5000) for number in range(400))
+        kept, gone = dict(list(objects.items())[:40]), list(objects)[40:]
+        engine.write(objects, RefUpdate("r", None, gone[0], "who"))
+        before = listing.size()
+        deletes.delete(gone)
+        deletes.compact()
+        assert listing.size() < before / 2
+        assert dict(engine.read(list(objects))) == kept
+        assert dict(engine.refs()) == {"r": gone[0]}
+        engine.write(objects)
+        assert dict(engine.read(gone[:1])) == {gone[0]: objects[gone[0]]}
+
+    def test_compacting_inside_an_exclusive_is_refused(self, engine: Engine) -> None:
+        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        with exclusive.exclusive(), pytest.raises(EngineError, match="inside a transaction"):
+            deletes.compact()
+
+    def test_a_store_for_reading_deletes_nothing(self, engine: Engine) -> None:
+        require(engine, Deletes)
+        block, data = blob(1)
+        engine.write({block: data})
+        reader = self.for_reading(engine)
+        if reader is None:
+            pytest.skip("no read-only engines")
+        deletes = require(reader, Deletes)
+        with pytest.raises(ReadOnlyError):
+            deletes.delete([block])
+        with pytest.raises(ReadOnlyError):
+            deletes.compact()
+        assert dict(reader.read([block])) == {block: data}
+        reader.close()
+
+
+class _Copies(EngineHooks):
+    def test_every_object_is_listed(self, engine: Engine) -> None:
+        listing = require(engine, Enumerates)
+        assert list(listing.ids()) == []
+        objects = dict(blob(number) for number in range(2500))
+        engine.write(objects)
+        engine.write(objects)
+        assert sorted(listing.ids()) == sorted(objects)
+        some = next(iter(objects))
+        for length in (1, 4, 5, 6, 36):
+            expected = sorted(block for block in objects if block.startswith(some[:length]))
+            assert sorted(listing.ids(some[:length])) == expected
+        assert list(listing.ids(b"\xff")) == []
+
+    def test_the_size_grows_with_what_is_stored(self, engine: Engine) -> None:
+        listing = require(engine, Enumerates)
+        before = listing.size()
+        engine.write(dict([blob(1, 1_000_000)]))
+        assert before + 1_000_000 <= listing.size() <= before + 4_000_000
+
+    def test_a_backup_opens_as_a_store_of_its_own(self, engine: Engine, tmp_path: Path) -> None:
+        snapshots = require(engine, Snapshots)
+        objects = dict(blob(number, 5000) for number in range(20))
+        head = next(iter(objects))
+        update = RefUpdate("r", None, head, "who", 1, "why", IndexEntry(head, "t", ["k"]))
+        engine.write(objects, update)
+        path = str(tmp_path / "backup é%20?")
+        snapshots.backup(path)
+        engine.write({}, RefUpdate("r", head, None))
+        copy = self.copy_at(path)
+        assert copy is not None, "override copy_at to test the backup"
+        assert dict(copy.refs()) == {"r": head}
+        assert dict(copy.read(list(objects))) == objects
+        if isinstance(copy, HasReflog):
+            assert [entry.who for entry in copy.reflog("r")] == ["who"]
+        if isinstance(copy, HasHistoryIndex):
+            assert copy.commits_of_key("k") == [head]
+        copy.write({}, RefUpdate("s", None, head))
+        copy.close()
+        assert dict(engine.refs()) == {}
+
+    def test_a_backup_overwrites_nothing(self, engine: Engine, tmp_path: Path) -> None:
+        snapshots = require(engine, Snapshots)
+        path = tmp_path / "there"
+        path.write_bytes(b"precious")
+        with pytest.raises(AlreadyExistsError, match="there"):
+            snapshots.backup(str(path))
+        assert path.read_bytes() == b"precious"
+
+
+class CapabilityContract(
+    _Reflog,
+    _Settings,
+    _HistoryIndex,
+    _ReadsAhead,
+    _ReadsInBulk,
+    _ReadsRecords,
+    _Exclusive,
+    _Deletes,
+    _Copies,
+):
+    """What the capabilities of an engine promise."""

@@ -1,0 +1,104 @@
+"""What a test of an engine overrides, and small tools for such tests."""
+
+from collections.abc import Callable
+from random import Random
+from threading import Barrier, Thread
+from typing import TypeVar
+
+import pytest
+
+from mnemosyne_vcs.engine.protocol import Engine
+from mnemosyne_vcs.format.objects import Id, object_id
+
+__all__ = ["HOSTILE_NAMES", "PATIENCE", "EngineHooks", "blob", "in_threads", "require"]
+
+T = TypeVar("T")
+PATIENCE = 60.0
+
+HOSTILE_NAMES = [
+    "%",
+    "_",
+    "a%b",
+    "a_b",
+    "a'b",
+    'a"b',
+    "a\\b",
+    "a;DROP TABLE refs;--",
+    " ",
+    "",
+    "A",
+    "a",
+    "é",
+    "e\u0301",
+    "記憶/🧠",
+    "\U0010ffff",
+    "a\x00b",
+    "a\x00c",
+    "../../etc/passwd",
+    "x" * 2000,
+]
+
+
+def in_threads(count: int, act: Callable[[int], object]) -> None:
+    """Run a function in threads that start together, and raise what any of them raised.
+
+    Args:
+        count: how many threads.
+        act: what each runs, given its number.
+    """
+    errors: list[BaseException] = []
+    start = Barrier(count)
+
+    def run(number: int) -> None:
+        try:
+            start.wait(PATIENCE)
+            act(number)
+        except BaseException as error:  # noqa: BLE001 - raised again below
+            errors.append(error)
+
+    threads = [Thread(target=run, args=(number,), daemon=True) for number in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(PATIENCE)
+        assert not thread.is_alive(), "a thread is stuck"
+    if errors:
+        raise errors[0]
+
+
+def blob(number: int, size: int = 40) -> tuple[Id, bytes]:
+    """Bytes that differ by number, and their id."""
+    data = Random(number).randbytes(size)
+    return object_id(data), data
+
+
+def require(engine: Engine, capability: type[T]) -> T:
+    """The engine as one that has the capability; skips the test if it has not."""
+    if not isinstance(engine, capability):
+        pytest.skip(f"no {capability.__name__}")
+    return engine
+
+
+class EngineHooks:
+    """What the contract needs to know about an engine."""
+
+    @pytest.fixture
+    def engine(self) -> Engine:
+        """A new and empty engine; to be overridden."""
+        raise NotImplementedError("override the engine fixture")
+
+    def again(self, engine: Engine) -> Engine | None:
+        """Another engine on the same store, or None if there can be none."""
+        return None
+
+    def for_reading(self, engine: Engine) -> Engine | None:
+        """A read-only engine on the same store, or None if there can be none."""
+        return None
+
+    def copy_at(self, path: str) -> Engine | None:
+        """An engine on what `Snapshots.backup` wrote."""
+        return None
+
+    def replace_bytes(self, engine: Engine, block: Id, data: bytes) -> bool:
+        """Change an object behind the engine's back, if that can be done."""
+        return False

@@ -1,0 +1,1 @@
+"""Writing: what a transaction reads and writes, and how it lands."""

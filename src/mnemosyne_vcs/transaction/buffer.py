@@ -1,0 +1,294 @@
+"""What a transaction has read and written, over the tree that it started from."""
+
+from collections.abc import Callable, Collection, Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks, as_record
+from mnemosyne_vcs.format.objects import (
+    Id,
+    StoredRecord,
+    decode_record,
+    decode_vector,
+    encode_record,
+    encode_vector,
+    new_salt,
+    object_id,
+    vector_id,
+)
+from mnemosyne_vcs.model import Conflict, ConflictKind, Record
+from mnemosyne_vcs.transaction.changes import Draft
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.model import Vector
+
+__all__ = ["Buffer"]
+
+MOST_DRAFTS = 512
+
+
+class Buffer:
+    """Writes that are not committed, and the reads that they rest on.
+
+    A record that is written is compared with the one that it replaces: if they say the same there
+    is nothing to write, and vectors that both have are shared. Where a read takes long, writes are
+    kept as drafts, which are compared all at once when it is needed, at the latest for the commit.
+
+    Args:
+        blocks: the objects.
+        root: the tree that the transaction started from.
+        transaction: id of the transaction, which its records carry.
+
+    Attributes:
+        pending: the record that each key will hold that was written, drafts aside; None for none.
+        read_keys: the keys that were read.
+        read_prefixes: the prefixes that were read.
+    """
+
+    def __init__(self, blocks: Blocks, root: Id, transaction: str) -> None:
+        self.pending: dict[str, Id | None] = {}
+        self.read_keys: set[str] = set()
+        self.read_prefixes: set[str] = set()
+        self._blocks = blocks
+        self._root = root
+        self._present: dict[str, Id | None] = {}
+        self._new: dict[Id, bytes] = {}
+        self._borrowed: dict[str, tuple[Id, ...]] = {}
+        self._drafts: dict[str, Record] = {}
+        self._transaction = transaction
+
+    def put_back(self, key: str, record: Id | None) -> None:
+        """Let a key hold a record that the repository holds; None for no record."""
+        self._drafts.pop(key, None)
+        self._hold(key, record, {})
+
+    def changes(self, root: Id) -> dict[str, Id | None]:
+        """The writes that make a difference to a tree."""
+        return {
+            key: record for key, record in self.pending.items() if self._at(root, key) != record
+        }
+
+    def objects(self, keys: Collection[str], *, put_back: bool) -> dict[Id, bytes]:
+        """The blocks that are new.
+
+        Args:
+            keys: the keys that are to be written.
+            put_back: whether to give the blocks of their records from the past again.
+        """
+        return {**self._past(keys), **self._new} if put_back else self._new.copy()
+
+    def clashes(self, head: Id) -> list[Conflict]:
+        """Where the tree that the branch has now differs in what was read or written here."""
+        self._settle()
+        prefixes = tuple(self.read_prefixes)
+        conflicts: list[Conflict] = []
+        for key, before, after in tree.diff(self._blocks.node, self._root, head):
+            written = key in self.pending
+            ours = self.pending[key] if written else before
+            read = key in self.read_keys or (prefixes and key.startswith(prefixes))
+            if read or (written and not self._agree(key, ours, after)):
+                conflicts.append(self._conflict(key, before, ours, after))
+        return conflicts
+
+    def write(self, draft: Record) -> None:
+        """Buffer a record whose vectors are still plain floats."""
+        key = draft.key
+        present = self.lookup(key)
+        if present is None:
+            self._hold(key, *self._encoded(draft, {}))
+        elif key not in self.pending and self._blocks.is_far(present):
+            self._drafts[key] = draft
+            if len(self._drafts) == MOST_DRAFTS:
+                self._settle()
+        else:
+            self._replace(present, self.record(key, present), draft)
+
+    def write_merged(self, key: str, draft: Draft) -> None:
+        """Buffer a record that a merge has put together."""
+        record, blocks = replace(draft.record, transaction=self._transaction), dict[Id, bytes]()
+        if draft.copy_vectors:
+            floats = {n: self._blocks.vector(id).tobytes() for n, id in record.vectors.items()}
+            vectors, blocks = _new_vectors(floats)
+            record = replace(record, vectors=vectors)
+        data = encode_record(record, new_salt())
+        new = object_id(data)
+        self._hold(key, new, {**blocks, new: data})
+        if not draft.copy_vectors:
+            self._borrowed[key] = tuple(record.vectors.values())
+
+    @contextmanager
+    def assuming(self) -> Generator[Callable[[], bool]]:
+        """Take all drafts for different from what they replace, until that is known.
+
+        The context gives the function that waits for it, and says whether it is so: if not, what
+        is pending has changed. It raises as `Blocks.read` does.
+        """
+        if not self._drafts:
+            yield lambda: True
+            return
+        replaced = {key: record for key in self._drafts if (record := self._at(self._root, key))}
+        with self._blocks.ask_records(replaced) as answer:
+            for key, draft in self._drafts.items():
+                self._hold(key, *self._encoded(draft, {}))
+            yield lambda: self._confirm(replaced, answer())
+
+    def lookup(self, key: str) -> Id | None:
+        """The record under a key, writes included."""
+        if key in self._drafts:
+            self._settle()
+        return self.pending[key] if key in self.pending else self._at(self._root, key)
+
+    def entries(self, prefix: str) -> list[tuple[str, Id]]:
+        """The keys that start with a prefix and their records, writes included, in order."""
+        self._settle()
+        entries = dict(tree.scan(self._blocks.node, self._root, prefix))
+        for key, record in self.pending.items():
+            if record is None:
+                entries.pop(key, None)
+            elif key.startswith(prefix):
+                entries[key] = record
+        return sorted(entries.items())
+
+    def record(self, key: str, block: Id) -> Record:
+        """A record that was written here or that the repository holds."""
+        if block not in self._new:
+            return self._blocks.record(key, block)
+        stored = decode_record(block, self._new[block])
+        mine = {id: self._new[id] for id in stored.vectors.values() if id in self._new}
+
+        def load(vector: Id) -> "Vector":
+            data = mine.get(vector)
+            return self._blocks.vector(vector) if data is None else decode_vector(vector, data)
+
+        return as_record(key, stored, load)
+
+    def _settle(self) -> None:
+        """Compare the drafts with what they replace now."""
+        with self.assuming() as different:
+            different()
+
+    def _confirm(self, replaced: Mapping[str, Id], records: Mapping[str, Record]) -> bool:
+        """Compare the drafts with what they replace; whether all are different."""
+        alike = [
+            (draft, records[key])
+            for key, draft in self._drafts.items()
+            if _shared(draft, records[key]) or draft.same_value(records[key])
+        ]
+        self._drafts = {}
+        for draft, old in alike:
+            self._forget(draft.key)
+            self._replace(replaced[draft.key], old, draft)
+        return not alike
+
+    def _replace(self, block: Id, old: Record, draft: Record) -> None:
+        """Buffer a record in place of another one, if it says something else."""
+        key = draft.key
+        if draft.same_value(old):
+            self.pending.setdefault(key, block)
+            return
+        if old.transaction == self._transaction:
+            draft = replace(draft, moved_from=old.moved_from)
+        self._hold(key, *self._encoded(draft, _shared(draft, old)))
+
+    def _hold(self, key: str, record: Id | None, blocks: Mapping[Id, bytes]) -> None:
+        """Let a key hold a record, some blocks of which are new."""
+        if key in self.pending:
+            self._forget(key)
+        self.pending[key] = record
+        self._new.update(blocks)
+
+    def _forget(self, key: str) -> None:
+        """Undo what was written under a key."""
+        record = self.pending.pop(key)
+        data = self._new.pop(record, None) if record else None
+        if record and data:
+            for vector in decode_record(record, data).vectors.values():
+                self._new.pop(vector, None)
+        self._borrowed.pop(key, None)
+
+    def _encoded(self, draft: Record, shared: Mapping[str, Id]) -> tuple[Id, Mapping[Id, bytes]]:
+        """The id of a record to be written, and its new blocks.
+
+        Args:
+            draft: the record, whose vectors are still plain floats.
+            shared: those of its vectors that the record which it replaces has already.
+        """
+        floats = {name: each for name, each in draft.vectors.ids.items() if name not in shared}
+        vectors, blocks = _new_vectors(floats)
+        blocks.update((id, self._new[id]) for id in shared.values() if id in self._new)
+        stored = StoredRecord(
+            draft.content,
+            self._transaction,
+            {**shared, **vectors},
+            draft.embedder,
+            draft.provenance,
+            draft.event_time,
+            draft.moved_from,
+        )
+        data = encode_record(stored, new_salt())
+        record = object_id(data)
+        blocks[record] = data
+        return record, blocks
+
+    def _at(self, root: Id, key: str) -> Id | None:
+        """The record under a key of a tree; what was found in the first tree is remembered."""
+        if root != self._root:
+            return tree.get(self._blocks.node, root, key)
+        if key not in self._present:
+            self._present[key] = tree.get(self._blocks.node, root, key)
+        return self._present[key]
+
+    def _past(self, keys: Collection[str]) -> dict[Id, bytes]:
+        """The records that come from the past, and their vectors: to write again, since what no
+        ref reaches may be collected as garbage at any moment until this commit does.
+        """
+        past = [record for key in keys if (record := self.pending[key]) and record not in self._new]
+        vectors = [vector for key in keys for vector in self._borrowed.get(key, ())]
+        if not (past or vectors):
+            return {}
+        records = self._blocks.read(past)
+        for block, data in records.items():
+            vectors += decode_record(block, data).vectors.values()
+        return {**records, **self._blocks.read(vectors)}
+
+    def _agree(self, key: str, ours: Id | None, theirs: Id | None) -> bool:
+        if ours is None or theirs is None:
+            return ours is theirs
+        return self.record(key, ours).same_value(self.record(key, theirs))
+
+    def _conflict(self, key: str, base: Id | None, ours: Id | None, theirs: Id | None) -> Conflict:
+        kind: ConflictKind = "edit/edit"
+        if base is None and ours is not None:
+            kind = "add/add"
+        elif ours is None and base is not None:
+            kind = "delete/edit"
+        elif theirs is None:
+            kind = "edit/delete"
+        return Conflict(
+            key, kind, self._found(key, base), self._found(key, ours), self._found(key, theirs)
+        )
+
+    def _found(self, key: str, block: Id | None) -> Record | None:
+        return None if block is None else self.record(key, block)
+
+
+def _new_vectors(floats: Mapping[str, bytes]) -> tuple[dict[str, Id], dict[Id, bytes]]:
+    """The ids of vectors by name, and their blocks."""
+    ids: dict[str, Id] = {}
+    blocks: dict[Id, bytes] = {}
+    for name, each in floats.items():
+        data = encode_vector(each, new_salt())
+        ids[name] = vector_id(data)
+        blocks[ids[name]] = data
+    return ids, blocks
+
+
+def _shared(draft: Record, old: Record) -> dict[str, Id]:
+    """The vectors of a record, still plain floats, that the one which it replaces has too."""
+    return {
+        name: old.vectors.ids[name]
+        for name, floats in draft.vectors.ids.items()
+        if name in old.vectors and old.vectors[name].tobytes() == floats
+    }

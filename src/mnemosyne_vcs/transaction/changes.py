@@ -1,0 +1,25 @@
+"""What a transaction writes under a key."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from mnemosyne_vcs.format.objects import Id, StoredRecord
+
+__all__ = ["Draft", "Held"]
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A record that is to be written.
+
+    Attributes:
+        record: the record; its writer is not known yet.
+        copy_vectors: whether its vectors belong to another key, so that it needs its own.
+    """
+
+    record: StoredRecord
+    copy_vectors: bool = False
+
+
+Held: TypeAlias = Id | Draft | None
+"""What stands under a key: a record of the store, one that is to be written, or nothing."""

@@ -1,0 +1,604 @@
+"""Transactions: buffered operations that become one commit.
+
+A transaction starts from a head. If the branch has moved by the time it commits and the others'
+changes touch nothing that it read or wrote, it lands on the new head; otherwise it raises.
+"""
+
+import os
+import random
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
+
+from mnemosyne_vcs import tree
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.protocol import Engine, Exclusive, IndexEntry, RefUpdate
+from mnemosyne_vcs.errors import (
+    AlreadyExistsError,
+    BusyError,
+    ConflictError,
+    EngineError,
+    NotFoundError,
+    RefConflictError,
+    TransactionDoneError,
+    ValidationError,
+)
+from mnemosyne_vcs.format.objects import (
+    Id,
+    Node,
+    encode_commit,
+    object_id,
+    parse_id,
+    text_id,
+    vector_floats,
+    vector_of_floats,
+)
+from mnemosyne_vcs.format.validation import (
+    check_content,
+    check_key,
+    check_moment,
+    check_provenance,
+    check_text,
+)
+from mnemosyne_vcs.graph import is_ancestor
+from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance, Record, Vectors
+from mnemosyne_vcs.refs import branch_head, branch_ref, write_upon
+from mnemosyne_vcs.transaction.buffer import Buffer
+from mnemosyne_vcs.transaction.changes import Draft, Held
+from mnemosyne_vcs.transaction.heads import LastHeads
+from mnemosyne_vcs.views.server_index import carried, in_step
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.model import Vector
+
+__all__ = ["Embed", "Transaction", "VectorLike", "Writer", "transact"]
+
+VectorLike: TypeAlias = "Sequence[float] | Vector | str"
+"""A vector as a sequence of numbers or an array of shape `(dimension,)`, or text to embed."""
+
+Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
+"""Turns texts into vectors, one each."""
+
+OPTIMISTIC_ATTEMPTS = 3
+MAX_ATTEMPTS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """What a transaction needs of its repository.
+
+    Attributes:
+        blocks: the objects.
+        author: who commits, where a transaction does not say.
+        clock: gives the time as UTC milliseconds.
+        embed: turns texts into vectors, if the repository can.
+        heads: where this process has left the branches.
+    """
+
+    blocks: Blocks
+    author: str
+    clock: Callable[[], int]
+    embed: Embed | None = None
+    heads: LastHeads = field(default_factory=LastHeads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ready:
+    """A commit that only has to be written.
+
+    Attributes:
+        commit: the commit.
+        update: how the branch moves to it.
+        objects: all that it adds to the store.
+        values: the records and vectors among that.
+        nodes: the nodes of the tree among that.
+    """
+
+    commit: Commit
+    update: RefUpdate
+    objects: Mapping[Id, bytes]
+    values: Mapping[Id, bytes]
+    nodes: Mapping[Id, Node]
+
+
+class Transaction:
+    """Puts, deletes and moves that become one commit of one branch.
+
+    As a context manager it commits at the end of the block and is given up on an exception.
+    It sees its own writes. It is not safe for use by several threads at once; each thread takes
+    its own.
+
+    Args:
+        writer: the repository's side.
+        branch: the branch to commit to.
+        author: who commits; the repository's author if not given.
+        message: why.
+        trailers: further facts by name for the commit.
+        base: the commit to start from, if not the newest of the branch.
+
+    Attributes:
+        id: the transaction's id (32 hex digits), which its records and its commit carry.
+        base: the commit that it started from.
+        branch: the branch that it commits to.
+        author: who commits.
+        message: why; may be set until the commit.
+        trailers: further facts for the commit; may be changed until the commit.
+        merges: the commit whose history becomes part of the branch's too, if any; may be set until
+            the commit, which is then made even if no record changes.
+        result: the commit that was made, None until then.
+
+    Raises:
+        NotFoundError: there is no such branch.
+        ValidationError: author, message or a trailer is no text.
+    """
+
+    def __init__(
+        self,
+        writer: Writer,
+        branch: str,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+        base: Commit | None = None,
+    ) -> None:
+        self.id = os.urandom(16).hex()
+        self.base = branch_head(writer.blocks, branch) if base is None else base
+        self.branch = branch
+        self.author = check_text(writer.author if author is None else author, "author")
+        self.message = message
+        self.trailers = dict(trailers or {})
+        self.merges: Commit | None = None
+        self.result: Commit | None = None
+        self._given_up = False
+        self._tried = False
+        self._writer = writer
+        self._blocks = writer.blocks
+        self._buffer = Buffer(writer.blocks, parse_id(self.base.root), self.id)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        try:
+            if kind is None and self.result is None:
+                self.commit()
+        finally:
+            self._given_up = self.result is None
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a transaction cannot be pickled or copied: it belongs to one repository")
+
+    def put(
+        self,
+        key: str,
+        content: JSON,
+        *,
+        embedding: "VectorLike | None" = None,
+        vectors: "Mapping[str, VectorLike] | None" = None,
+        embedder: str | None = None,
+        provenance: Provenance | None = None,
+        event_time: datetime | int | None = None,
+    ) -> None:
+        """Write a record, in place of the one under the key if there is one.
+
+        Args:
+            key: 1 to 4,096 bytes of UTF-8 without control characters; `/` separates its parts.
+            content: any JSON value.
+            embedding: the vector named `""`: numbers, shape `(dimension,)`, or text for the
+                repository's `embed`.
+            vectors: further vectors by name.
+            embedder: id of the model that made the vectors.
+            provenance: where the record comes from.
+            event_time: when what it says happened: a datetime (naive means UTC) or UTC
+                milliseconds.
+
+        Raises:
+            ValidationError: an argument is outside what the format can hold; it is named.
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open()
+        key = check_key(key)
+        named = dict(vectors or {})
+        if embedding is not None:
+            named[""] = embedding
+        floats = {
+            check_text(name, "a vector's name"): self._floats(
+                value, f"{f'vector {name!r}' if name else 'embedding'} of {key!r}"
+            )
+            for name, value in named.items()
+        }
+        self._buffer.write(
+            Record(
+                key,
+                check_content(content, f"content of {key!r}"),
+                Vectors(floats, vector_of_floats),
+                None if embedder is None else check_text(embedder, "embedder"),
+                UNKNOWN if provenance is None else check_provenance(provenance),
+                None if event_time is None else check_moment(event_time, "event_time"),
+                self.id,
+            )
+        )
+
+    def delete(self, key: str) -> None:
+        """Delete the record under a key.
+
+        Raises:
+            NotFoundError: there is none.
+            ValidationError: the key is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open(key)
+        if self._buffer.lookup(key) is None:
+            raise NotFoundError(f"there is no record {key!r} on branch {self.branch!r} to delete")
+        self._buffer.put_back(key, None)
+
+    def move(self, old: str, new: str) -> None:
+        """Move a record to another key; history, blame and merge follow it.
+
+        Raises:
+            NotFoundError: there is no record under the old key.
+            AlreadyExistsError: there is one under the new key.
+            ValidationError: the new key is not a valid one.
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open()
+        new = check_key(new)
+        record = self[old]
+        if new in self:
+            raise AlreadyExistsError(
+                f"cannot move {old!r} to {new!r}: branch {self.branch!r} has a record there"
+            )
+        floats = {name: vector.tobytes() for name, vector in record.vectors.items()}
+        origin = record.moved_from if record.transaction == self.id else None
+        self._buffer.write(
+            replace(
+                record,
+                key=new,
+                vectors=Vectors(floats, vector_of_floats),
+                transaction=self.id,
+                moved_from=origin or old,
+            )
+        )
+        self._buffer.put_back(old, None)
+
+    def restore(self, key: str, record: Id | None) -> None:
+        """Put back a record version that the repository holds, as it was written then.
+
+        Args:
+            key: the key that it stood under.
+            record: id of the record's block; None for no record.
+        """
+        self._buffer.put_back(key, record)
+
+    def apply(self, changes: Mapping[str, Held]) -> None:
+        """Take over what a merge came to.
+
+        Args:
+            changes: what shall stand under each key: a record version that the repository holds,
+                as it was written then; a draft, which this transaction writes; None for no record.
+        """
+        for key, held in changes.items():
+            if isinstance(held, Draft):
+                self._buffer.write_merged(key, held)
+            else:
+                self.restore(key, held)
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The record under a key as this transaction sees it, else the default.
+
+        Raises:
+            ValidationError: the key is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open(key)
+        self._buffer.read_keys.add(key)
+        block = self._buffer.lookup(key)
+        return default if block is None else self._buffer.record(key, block)
+
+    def __getitem__(self, key: str) -> Record:
+        record = self.get(key)
+        if record is None:
+            raise NotFoundError(f"there is no record {key!r} on branch {self.branch!r}")
+        return record
+
+    def __contains__(self, key: object) -> bool:
+        self._check_open()
+        if not isinstance(key, str):
+            return False
+        self._buffer.read_keys.add(key)
+        return self._buffer.lookup(key) is not None
+
+    def __iter__(self) -> Iterator[str]:
+        return self.keys()
+
+    def scan(self, prefix: str = "") -> Iterator[Record]:
+        """The records whose keys start with a prefix as this transaction sees them, by key.
+
+        Raises:
+            ValidationError: the prefix is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        entries = self._entries(prefix)
+        return (self._buffer.record(key, block) for key, block in entries)
+
+    def watch(self, prefix: str = "") -> None:
+        """Make the commit depend on every record below a prefix, as if it had been scanned.
+
+        For what was concluded from a snapshot or a view of `base`.
+
+        Raises:
+            ValidationError: the prefix is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open()
+        self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
+
+    def keys(self, prefix: str = "") -> Iterator[str]:
+        """The keys that start with a prefix as this transaction sees them, in order.
+
+        Raises:
+            ValidationError: the prefix is not a string.
+            TransactionDoneError: this was committed or given up before.
+        """
+        return (key for key, _ in self._entries(prefix))
+
+    def commit(self) -> Commit:
+        """Make the commit, or return the head if nothing changes.
+
+        Returns:
+            The commit, durable and visible to every process.
+
+        Raises:
+            ConflictError: others have changed what this transaction read or wrote.
+            EngineError: the store failed, and the commit is not in it.
+            ReadOnlyError: the store does not accept writes.
+            NotFoundError: an object that this rests on is missing from the store.
+            CorruptObjectError: an object that this rests on is damaged.
+            ValidationError: message or a trailer is no text.
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open()
+        self.result = _until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
+        return self.result
+
+    def _check_open(self, text: object = "") -> None:
+        """Raise if the transaction is over, or if what was given as key or prefix is not text."""
+        if self.result is not None:
+            raise TransactionDoneError(
+                f"this transaction was committed as {self.result.id}; begin another one"
+            )
+        if self._given_up:
+            raise TransactionDoneError(
+                "this transaction was given up and nothing of it was written; begin another one"
+            )
+        if not isinstance(text, str):
+            raise ValidationError(f"a key is a string, not {type(text).__name__}: {text!r:.80}")
+
+    def _entries(self, prefix: str) -> list[tuple[str, Id]]:
+        """The keys that start with a prefix and their records; the commit depends on all of it."""
+        self._check_open()
+        self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
+        return self._buffer.entries(prefix)
+
+    def _attempt(self) -> Commit:
+        """Land on the base at first, without a look at the branch; then on its head.
+
+        The base is missing if the branch was deleted meanwhile and garbage collected.
+        """
+        if not self._tried:
+            self._tried = True
+            with suppress(NotFoundError):
+                made = self._land_on(self.base)
+                if made is not self.base:
+                    return made
+        head = branch_head(self._blocks, self.branch)
+        if (self._buffer.pending or self.merges) and head.id != self.base.id:
+            self._check_against(head)
+        return self._land_on(head)
+
+    def _land_on(self, head: Commit) -> Commit:
+        """Make the commit upon a head, or return that if nothing changes."""
+        with self._buffer.assuming() as right:
+            ready = self._prepared(head)
+            if not right():
+                ready = self._prepared(head)
+        return head if ready is None else self._land(head, ready)
+
+    def _prepared(self, head: Commit) -> _Ready | None:
+        """The commit upon a head, or None if nothing changes."""
+        node, root = self._blocks.node, parse_id(head.root)
+        changes = self._buffer.changes(root)
+        if not changes and not self.merges:
+            return None
+        edit = tree.edit(node, root, changes)
+        now = self._writer.clock()
+        unnamed = self._unnamed(head, edit.root, now)
+        block, ref = encode_commit(unnamed), branch_ref(self.branch)
+        new = object_id(block)
+        values = self._buffer.objects(changes, put_back=self.merges is None)
+        objects = {**values, **edit.blocks, new: block}
+        update = RefUpdate(
+            ref,
+            parse_id(head.id),
+            new,
+            self.author,
+            now,
+            self.message,
+            IndexEntry(new, self.id, self._new_everywhere(changes)),
+            carried(
+                self._blocks,
+                ref,
+                root,
+                edit.root,
+                changes,
+                objects,
+                in_full=self.merges is not None,
+            ),
+        )
+        return _Ready(replace(unnamed, id=text_id(new)), update, objects, values, edit.nodes)
+
+    def _unnamed(self, head: Commit, root: Id, now: int) -> Commit:
+        """The commit upon a head that leads to a tree, still without its id."""
+        parents = [head] if self.merges is None else [head, self.merges]
+        return Commit(
+            id="",
+            parents=tuple(parent.id for parent in parents),
+            root=text_id(root),
+            transaction=self.id,
+            author=self.author,
+            message=check_text(self.message, "message"),
+            time=max(now, *(parent.time for parent in parents)),
+            generation=1 + max(parent.generation for parent in parents),
+            trailers={
+                check_text(name, "a trailer's name"): check_text(value, f"trailer {name!r}")
+                for name, value in self.trailers.items()
+            },
+        )
+
+    def _land(self, head: Commit, ready: _Ready) -> Commit:
+        """Write a commit that is ready."""
+        made, update = ready.commit, ready.update
+        try:
+            if self.merges is None:
+                self._blocks.engine.write(ready.objects, update)
+            else:
+                write_upon(self._blocks, ready.objects, update, [self.merges.id])
+        except BusyError:
+            raise
+        except EngineError:
+            if not self._landed(made.id):
+                raise
+        self._blocks.remember_nodes(ready.nodes)
+        self._blocks.remember_values(ready.values)
+        self._blocks.remember_commit(parse_id(made.id), made)
+        if in_step(self._blocks.engine, update):
+            self._writer.heads.note(self.branch, head, made)
+        else:
+            self._writer.heads.forget(self.branch)
+        return made
+
+    def _new_everywhere(self, changes: Mapping[str, Id | None]) -> Collection[str]:
+        """Of the keys that differ from the head, those that differ from what is merged too."""
+        if self.merges is None:
+            return changes.keys()
+        node, root = self._blocks.node, parse_id(self.merges.root)
+        return [key for key, record in changes.items() if tree.get(node, root, key) != record]
+
+    def _landed(self, commit: str) -> bool:
+        """Whether a write whose answer was lost has made the commit part of the branch."""
+        head = branch_head(self._blocks, self.branch)
+        if not self._blocks.engine.read([parse_id(commit)]):
+            return False
+        return is_ancestor(self._blocks.commit, commit, head.id)
+
+    def _check_against(self, head: Commit) -> None:
+        """Raise if the branch has moved to a head that clashes with what was read or written."""
+        if self.merges is not None:
+            raise ConflictError(f"branch {self.branch!r} has moved to {head.id}; merge again", [])
+        known = {self.base.id: self.base}
+        lookup = self._blocks.commit
+        if not is_ancestor(lambda each: known.get(each) or lookup(each), self.base.id, head.id):
+            raise ConflictError(
+                f"branch {self.branch!r} was deleted and made again at {head.id}, which does not "
+                f"follow {self.base.id}, where this transaction began; begin again"
+            )
+        conflicts = self._buffer.clashes(parse_id(head.root))
+        if conflicts:
+            keys = ", ".join(repr(conflict.key) for conflict in conflicts[:5])
+            raise ConflictError(
+                f"branch {self.branch!r} has moved to {head.id}, which changed {keys}"
+                f"{' and more' if len(conflicts) > 5 else ''}, used by this transaction; "
+                "begin again on the new head, or use `transact`",
+                conflicts,
+            )
+
+    def _floats(self, value: VectorLike, where: str) -> bytes:
+        if isinstance(value, str):
+            if self._writer.embed is None:
+                raise ValidationError(
+                    f"{where} is text, and the repository was opened without `embed`"
+                )
+            value = self._writer.embed([value])[0]
+        return vector_floats(value, where)
+
+
+def transact(
+    writer: Writer,
+    fn: Callable[[Transaction], object],
+    branch: str,
+    *,
+    author: str | None = None,
+    message: str = "",
+    trailers: Mapping[str, str] | None = None,
+    reads: bool = True,
+) -> Commit:
+    """Run a function in a transaction, again on the new head until it lands.
+
+    After a few lost races it runs under the engine's write lock, where there is one.
+
+    Args:
+        writer: the repository's side.
+        fn: called with a fresh `Transaction` each time; may read from it and write to it.
+        branch: the branch to commit to.
+        author: who commits; the repository's author if not given.
+        message: why.
+        trailers: further facts by name for the commit.
+        reads: whether it depends on what the branch holds. If not, it may begin where this process
+            has left the branch, without a question to the store.
+
+    Returns:
+        The commit, or the head if the function changed nothing.
+
+    Raises:
+        ConflictError: it lost every race on an engine without a write lock.
+        EngineError: the store failed, and the commit is not in it.
+        ReadOnlyError: the store does not accept writes.
+        Exception: whatever the function raises; nothing was written.
+    """
+
+    def begun_at(base: Commit | None) -> Commit:
+        transaction = Transaction(
+            writer, branch, author=author, message=message, trailers=trailers, base=base
+        )
+        with transaction:
+            fn(transaction)
+        assert transaction.result is not None
+        return transaction.result
+
+    guess = None if reads else writer.heads.guess(branch)
+
+    def once() -> Commit:
+        nonlocal guess
+        base, guess = guess, None
+        if base is not None:
+            with suppress(NotFoundError):  # it was collected, after the branch was deleted
+                return begun_at(base)
+        return begun_at(None)
+
+    return _until_it_lands(writer.blocks.engine, once, ConflictError)
+
+
+def _until_it_lands(
+    engine: Engine, attempt: Callable[[], Commit], lost: type[ConflictError]
+) -> Commit:
+    for number in range(1, MAX_ATTEMPTS + 1):
+        if number > OPTIMISTIC_ATTEMPTS and isinstance(engine, Exclusive):
+            with engine.exclusive():
+                return attempt()
+        try:
+            return attempt()
+        except lost:
+            if number == MAX_ATTEMPTS:
+                raise
+            time.sleep(random.uniform(0, 0.001 * number))
+    raise AssertionError("unreachable")

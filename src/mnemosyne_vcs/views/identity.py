@@ -1,0 +1,110 @@
+"""The identity view: from an id that is part of a key to the key."""
+
+from collections.abc import Callable, Mapping
+from math import isqrt
+from sys import getsizeof
+from types import MappingProxyType
+from typing import TypeAlias
+
+from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.views.cache import Changes
+
+__all__ = ["IdentityKind", "IdentityView", "last_part"]
+
+_Keys: TypeAlias = str | tuple[str, ...]
+"""The key of an id, or its keys in ascending order if there are several."""
+
+_ENTRY_BYTES = 160
+_SMALLEST_DELTA = 64
+
+
+def last_part(key: str) -> str:
+    """What follows the last `/` of a key, or the whole key."""
+    return key[key.rfind("/") + 1 :]
+
+
+class IdentityView:
+    """Which key an id stands under.
+
+    Most entries are in a table that many views share; what differs from it is in a small one of
+    this view's own, where None says that the shared entry does not hold.
+    """
+
+    __slots__ = ("_base", "_delta", "_size")
+
+    def __init__(self, base: Mapping[str, _Keys], delta: Mapping[str, _Keys | None]) -> None:
+        self._base = base
+        self._delta = delta
+        self._size = (
+            len(base)
+            + sum(keys is not None for keys in delta.values())
+            - sum(each in base for each in delta)
+        )
+
+    def key_of(self, id: str) -> str | None:
+        """The key that has the id, the first in order if several have it, or None."""
+        keys = self.keys_of(id)
+        return keys[0] if keys else None
+
+    def keys_of(self, id: str) -> tuple[str, ...]:
+        """Every key that has the id, in ascending order."""
+        keys = self._delta[id] if id in self._delta else self._base.get(id)
+        return (keys,) if isinstance(keys, str) else keys or ()
+
+    def __len__(self) -> int:
+        """How many ids there are."""
+        return self._size
+
+    def sizes(self) -> Mapping[int, int]:
+        """An estimate: the tables by their size, the ids and keys in them by an average."""
+        return {
+            id(table): getsizeof(table) + _ENTRY_BYTES * len(table)
+            for table in (self._base, self._delta)
+        }
+
+    def edited(self, edits: Mapping[str, tuple[str, ...]]) -> "IdentityView":
+        """The view in which some ids have other keys, in ascending order, or none."""
+        delta = dict(self._delta)
+        for each, keys in edits.items():
+            delta[each] = keys if len(keys) > 1 else keys[0] if keys else None
+        if len(delta) <= max(_SMALLEST_DELTA, isqrt(len(self._base))):
+            return IdentityView(self._base, delta)
+        merged = {**self._base, **delta}
+        return IdentityView({i: keys for i, keys in merged.items() if keys is not None}, {})
+
+
+class IdentityKind:
+    """Views that find a key by an id in it.
+
+    Args:
+        extract: takes the id out of a key.
+    """
+
+    def __init__(self, extract: Callable[[str], str] = last_part) -> None:
+        self._extract = extract
+
+    def empty(self) -> IdentityView:
+        """The view of a tree without records."""
+        return IdentityView(MappingProxyType({}), {})
+
+    def advance(self, blocks: Blocks, view: IdentityView, changes: Changes) -> IdentityView:
+        """The view of another root; reads no block."""
+        edits: dict[str, tuple[str, ...]] = {}
+        for key, before, after in changes:
+            if (before is None) == (after is None):
+                continue
+            id = self._extract(key)
+            held = edits[id] if id in edits else view.keys_of(id)
+            edits[id] = _added(held, key) if before is None else _removed(held, key)
+        return view.edited(edits) if edits else view
+
+    def trim(self) -> None:
+        """Nothing to do: what views share goes with the last of them."""
+
+
+def _added(held: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return tuple(sorted({*held, key})) if held else (key,)
+
+
+def _removed(held: tuple[str, ...], key: str) -> tuple[str, ...]:
+    return tuple(each for each in held if each != key)
