@@ -84,7 +84,7 @@ class ValidationError(MnemosyneError, ValueError):
 
 
 class DimensionError(ValidationError):
-    """A vector has another dimension than the vectors it would stand among."""
+    """A vector has another dimension, or comes from another model, than those it is to be among."""
 
     kind = "dimension"
 

@@ -12,7 +12,7 @@ from mnemosyne_vcs.present.to_json import commit_json
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.transaction.transaction import Transaction
 
-__all__ = ["author_option", "commit_once", "message_option", "show_commit"]
+__all__ = ["author_option", "commit_once", "message_option", "mixed_option", "show_commit"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -27,6 +27,15 @@ def author_option(function: F) -> F:
 def message_option(function: F) -> F:
     """The option `--message`."""
     return click.option("-m", "--message", default="", metavar="TEXT", help="Why.")(function)
+
+
+def mixed_option(function: F) -> F:
+    """The option `--allow-mixed-vectors`."""
+    return click.option(
+        "--allow-mixed-vectors",
+        is_flag=True,
+        help="Leave vectors of several dimensions or models side by side.",
+    )(function)
 
 
 def commit_once(

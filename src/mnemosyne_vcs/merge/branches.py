@@ -12,6 +12,7 @@ from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.graph import Lookup, merge_bases
 from mnemosyne_vcs.history.index import changing
 from mnemosyne_vcs.history.log import describe
+from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.merge.resolutions import Resolution, Settled, Strategy, check, listed, settle
 from mnemosyne_vcs.merge.trees import Follow, Merged, State, merge_states
 from mnemosyne_vcs.model import Commit, Conflict, MergePlan, Record
@@ -43,6 +44,7 @@ class Wishes:
         resolutions: how to settle the conflict of each key.
         strategy: how to settle the others.
         fast_forward: just move the branch, if it has nothing of its own.
+        allow_mixed_vectors: put vectors side by side that no search can compare.
     """
 
     author: str | None
@@ -51,12 +53,17 @@ class Wishes:
     resolutions: Mapping[str, Resolution]
     strategy: Strategy | None
     fast_forward: bool = False
+    allow_mixed_vectors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
     bases: Sequence[Commit]
     settled: Settled
+
+    def moves_on(self, ours: Commit, wishes: Wishes) -> bool:
+        """Whether the branch just takes the state of the other side."""
+        return wishes.fast_forward and ours in self.bases
 
 
 def merge(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> Commit:
@@ -69,11 +76,12 @@ def merge(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> Commit
         conflicts[:] = prepared.settled.conflicts
         if conflicts or theirs in prepared.bases:
             return
-        if wishes.fast_forward and transaction.base in prepared.bases:
+        if prepared.moves_on(transaction.base, wishes):
             _fast_forward(writer, transaction, theirs)
         else:
             transaction.merges = theirs
             apply(transaction, prepared.settled)
+            _check(writer.blocks, transaction, prepared, wishes)
 
     commit = transact(
         writer,
@@ -96,6 +104,7 @@ def plan(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> MergePl
     prepared = _prepare(writer.blocks, ours, theirs, wishes)
     settled = prepared.settled
     apply(transaction, settled)
+    _check(writer.blocks, transaction, prepared, wishes)
     changes = describe(edits(writer.blocks, transaction, settled))
     return MergePlan(
         ours,
@@ -121,6 +130,12 @@ def _prepare(blocks: Blocks, ours: Commit, theirs: Commit, wishes: Wishes) -> _P
         (_follow(blocks, ours), _follow(blocks, theirs)),
     )
     return _Prepared(bases, settle(merged, wishes.resolutions, wishes.strategy))
+
+
+def _check(blocks: Blocks, transaction: Transaction, prepared: _Prepared, wishes: Wishes) -> None:
+    done = not prepared.settled.conflicts and not prepared.moves_on(transaction.base, wishes)
+    if done and not wishes.allow_mixed_vectors:
+        check_mixing(blocks, transaction)
 
 
 def _follow(blocks: Blocks, head: Commit) -> Follow:

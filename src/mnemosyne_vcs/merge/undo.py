@@ -15,6 +15,7 @@ from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.graph import first_parents
 from mnemosyne_vcs.history.log import describe
 from mnemosyne_vcs.merge.branches import apply, edits
+from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy, check, listed, settle
 from mnemosyne_vcs.merge.trees import Clash, Merged, State, clash_of_ids, merge_states, merge_trees
 from mnemosyne_vcs.model import ActionPlan, Commit, Conflict
@@ -68,12 +69,14 @@ class Wishes:
         message: why.
         resolutions: how to settle the conflict of each key.
         strategy: how to settle the others.
+        allow_mixed_vectors: put vectors side by side that no search can compare.
     """
 
     author: str | None = None
     message: str = ""
     resolutions: Mapping[str, Resolution] = field(default_factory=dict[str, Resolution])
     strategy: Strategy | None = None
+    allow_mixed_vectors: bool = False
 
 
 def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> Commit:
@@ -90,6 +93,7 @@ def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> 
 
     Raises:
         ConflictError: a conflict is not settled; nothing was written.
+        DimensionError: vectors would be mixed that no search can compare; nothing was written.
         ValidationError: a resolution is none, or is for a key that is no conflict.
     """
     check(wishes.resolutions, wishes.strategy)
@@ -106,6 +110,8 @@ def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> 
         transaction.trailers.update(act.trailers)
         transaction.message = wishes.message or act.message
         apply(transaction, settled)
+        if not wishes.allow_mixed_vectors:
+            check_mixing(writer.blocks, transaction)
 
     commit = transact(writer, attempt, branch, author=wishes.author)
     if conflicts:
@@ -120,6 +126,8 @@ def plan(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> Actio
     act = prepare(transaction.base)
     settled = settle(act.merged, wishes.resolutions, wishes.strategy)
     apply(transaction, settled)
+    if not (wishes.allow_mixed_vectors or settled.conflicts):
+        check_mixing(writer.blocks, transaction)
     changes = describe(edits(writer.blocks, transaction, settled))
     return ActionPlan(
         transaction.base,

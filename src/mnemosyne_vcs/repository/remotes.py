@@ -157,6 +157,7 @@ class SyncMethods(BaseMethods):
         trailers: Mapping[str, str] | None = None,
         resolutions: Mapping[str, Resolution] | None = None,
         strategy: Strategy | None = None,
+        allow_mixed_vectors: bool = False,
         progress: Progress | None = None,
     ) -> Commit:
         """Fetch a branch of another store and bring it into one here.
@@ -173,6 +174,7 @@ class SyncMethods(BaseMethods):
             trailers: further facts by name for that commit.
             resolutions: how to settle the conflict of each key, as in `merge`.
             strategy: how to settle all other conflicts, as in `merge`.
+            allow_mixed_vectors: as in `merge`; a branch that is made or moved on is taken as it is.
             progress: called now and then with how many objects have been looked at.
 
         Returns:
@@ -193,6 +195,7 @@ class SyncMethods(BaseMethods):
             resolutions or {},
             strategy,
             fast_forward=True,
+            allow_mixed_vectors=allow_mixed_vectors,
         )
         return merging.merge(self._writer, theirs, target, wishes)
 

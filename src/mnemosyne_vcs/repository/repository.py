@@ -364,6 +364,7 @@ class Repository(
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         fast_forward: bool = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -379,6 +380,7 @@ class Repository(
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         fast_forward: bool = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[True],
     ) -> MergePlan: ...
 
@@ -394,6 +396,7 @@ class Repository(
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         fast_forward: bool = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: bool,
     ) -> Commit | MergePlan: ...
 
@@ -408,6 +411,7 @@ class Repository(
         resolutions: Mapping[str, Resolution] | None = None,
         strategy: Strategy | None = None,
         fast_forward: bool = False,
+        allow_mixed_vectors: bool = False,
         dry_run: bool = False,
     ) -> Commit | MergePlan:
         """Bring what a revision has changed since it left a branch into that branch.
@@ -430,6 +434,8 @@ class Repository(
                 if the branch moves meanwhile.
             fast_forward: if the branch has nothing of its own, move it to the revision and write
                 no commit.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
             dry_run: write nothing and say what would happen.
 
         Returns:
@@ -438,6 +444,7 @@ class Repository(
 
         Raises:
             ConflictError: a conflict is not settled; its `conflicts` holds all of them.
+            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
             NotFoundError: there is no such branch or revision.
             InvalidRevisionError: the revision is none.
             ReadOnlyError: the repository was opened for reading.
@@ -451,6 +458,7 @@ class Repository(
             resolutions or {},
             strategy,
             fast_forward,
+            allow_mixed_vectors,
         )
         theirs = self.resolve(source)
         if dry_run:

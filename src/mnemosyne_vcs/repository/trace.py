@@ -3,6 +3,7 @@
 from collections.abc import Collection, Iterator
 
 from mnemosyne_vcs.history.trace import Origin, Traced, trace
+from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.merge.retract import Retraction, retract
 from mnemosyne_vcs.model import Change, Commit, Revision
 from mnemosyne_vcs.refs import BRANCH, branch_head, ref_names
@@ -62,6 +63,7 @@ class TraceMethods(BaseMethods):
         branches: Collection[str] | None = None,
         author: str | None = None,
         message: str = "",
+        allow_mixed_vectors: bool = False,
         dry_run: bool = False,
     ) -> Retraction:
         """Take back just the records that `trace` finds, in one commit a branch.
@@ -79,12 +81,16 @@ class TraceMethods(BaseMethods):
             branches: the branches to change; all if not given.
             author: who takes it back; the repository's author if not given.
             message: why.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
             dry_run: only say what would change.
 
         Returns:
             What changed and the commits, or with `dry_run` what would change.
 
         Raises:
+            DimensionError: it would mix vectors so, and that is not allowed; branches before the
+                one that it would mix them on are changed.
             NotFoundError: there is no such branch or commit.
             InvalidRevisionError: `commit` is no revision.
             ValidationError: nothing to look for is given.
@@ -98,6 +104,8 @@ class TraceMethods(BaseMethods):
 
             def take_back(transaction: Transaction, branch: str = branch) -> None:
                 changes[branch] = retract(transaction, self.blocks, origin)
+                if not allow_mixed_vectors:
+                    check_mixing(self.blocks, transaction)
 
             if dry_run:
                 take_back(Transaction(self._writer, branch))

@@ -28,6 +28,7 @@ class ActionMethods(BaseMethods):
         branch: str = ...,
         author: str | None = ...,
         message: str = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -41,6 +42,7 @@ class ActionMethods(BaseMethods):
         branch: str = ...,
         author: str | None = ...,
         message: str = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -54,6 +56,7 @@ class ActionMethods(BaseMethods):
         branch: str = ...,
         author: str | None = ...,
         message: str = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -66,6 +69,7 @@ class ActionMethods(BaseMethods):
         branch: str = DEFAULT_BRANCH,
         author: str | None = None,
         message: str = "",
+        allow_mixed_vectors: bool = False,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Take commits back in one new commit; the history keeps them.
@@ -80,6 +84,8 @@ class ActionMethods(BaseMethods):
             branch: the branch.
             author: who undoes; the repository's author if not given.
             message: why.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
             dry_run: only say what would change.
 
         Returns:
@@ -88,6 +94,7 @@ class ActionMethods(BaseMethods):
 
         Raises:
             ConflictError: a later commit has changed what one of them wrote; nothing is undone.
+            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: `n` is less than 1.
@@ -98,7 +105,12 @@ class ActionMethods(BaseMethods):
         def prepare(head: Commit) -> undo.Act:
             return undo.undo(self.blocks, head, n, trailer)
 
-        return self._act(branch, prepare, Wishes(author, message), dry_run)
+        return self._act(
+            branch,
+            prepare,
+            Wishes(author, message, allow_mixed_vectors=allow_mixed_vectors),
+            dry_run,
+        )
 
     @overload
     def revert(
@@ -111,6 +123,7 @@ class ActionMethods(BaseMethods):
         message: str = ...,
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -125,6 +138,7 @@ class ActionMethods(BaseMethods):
         message: str = ...,
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -139,6 +153,7 @@ class ActionMethods(BaseMethods):
         message: str = ...,
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -152,6 +167,7 @@ class ActionMethods(BaseMethods):
         message: str = "",
         resolutions: Mapping[str, Resolution] | None = None,
         strategy: Strategy | None = None,
+        allow_mixed_vectors: bool = False,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Take one commit back in a new commit; what changed since in other fields stays.
@@ -169,6 +185,8 @@ class ActionMethods(BaseMethods):
                 `delete`, or `mnemosyne_vcs.value(...)`.
             strategy: how to settle the other conflicts: one of those words, or a function that is
                 given the conflict and returns a resolution, or None to leave it.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
             dry_run: only say what would change.
 
         Returns:
@@ -177,6 +195,7 @@ class ActionMethods(BaseMethods):
 
         Raises:
             ConflictError: a conflict is not settled; nothing was written.
+            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: the commit has no such parent, a resolution is none, or is for a key
@@ -187,7 +206,7 @@ class ActionMethods(BaseMethods):
         def prepare(head: Commit) -> undo.Act:
             return undo.revert(self.blocks, head, commit, parent)
 
-        wishes = Wishes(author, message, resolutions or {}, strategy)
+        wishes = Wishes(author, message, resolutions or {}, strategy, allow_mixed_vectors)
         return self._act(branch, prepare, wishes, dry_run)
 
     @overload
@@ -201,6 +220,7 @@ class ActionMethods(BaseMethods):
         message: str = ...,
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -215,6 +235,7 @@ class ActionMethods(BaseMethods):
         message: str = ...,
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -229,6 +250,7 @@ class ActionMethods(BaseMethods):
         message: str = ...,
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -242,6 +264,7 @@ class ActionMethods(BaseMethods):
         message: str = "",
         resolutions: Mapping[str, Resolution] | None = None,
         strategy: Strategy | None = None,
+        allow_mixed_vectors: bool = False,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Make the changes of one commit on another branch, in a new commit.
@@ -260,6 +283,8 @@ class ActionMethods(BaseMethods):
                 `delete`, or `mnemosyne_vcs.value(...)`.
             strategy: how to settle the other conflicts: one of those words, or a function that is
                 given the conflict and returns a resolution, or None to leave it.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
             dry_run: only say what would change.
 
         Returns:
@@ -268,6 +293,7 @@ class ActionMethods(BaseMethods):
 
         Raises:
             ConflictError: a conflict is not settled; nothing was written.
+            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: the commit has no such parent, a resolution is none, or is for a key
@@ -278,7 +304,7 @@ class ActionMethods(BaseMethods):
         def prepare(head: Commit) -> undo.Act:
             return undo.cherry_pick(self.blocks, head, commit, parent)
 
-        wishes = Wishes(author, message, resolutions or {}, strategy)
+        wishes = Wishes(author, message, resolutions or {}, strategy, allow_mixed_vectors)
         return self._act(branch, prepare, wishes, dry_run)
 
     @overload
@@ -290,6 +316,7 @@ class ActionMethods(BaseMethods):
         branch: str = ...,
         author: str | None = ...,
         message: str = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -302,6 +329,7 @@ class ActionMethods(BaseMethods):
         branch: str = ...,
         author: str | None = ...,
         message: str = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -314,6 +342,7 @@ class ActionMethods(BaseMethods):
         branch: str = ...,
         author: str | None = ...,
         message: str = ...,
+        allow_mixed_vectors: bool = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -325,6 +354,7 @@ class ActionMethods(BaseMethods):
         branch: str = DEFAULT_BRANCH,
         author: str | None = None,
         message: str = "",
+        allow_mixed_vectors: bool = False,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Make everything below a prefix as it was at a revision, in a new commit.
@@ -338,6 +368,8 @@ class ActionMethods(BaseMethods):
             branch: the branch to change.
             author: who restores; the repository's author if not given.
             message: why.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
             dry_run: only say what would change.
 
         Returns:
@@ -346,6 +378,7 @@ class ActionMethods(BaseMethods):
         Raises:
             ConflictError: a record would come back beside one with the same id (see `Conflict`)
                 that is outside the prefix; nothing was written.
+            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
             NotFoundError: there is no such revision or branch.
             InvalidRevisionError: the revision is not one.
             ValidationError: the prefix is not a string, or cannot be encoded.
@@ -356,7 +389,12 @@ class ActionMethods(BaseMethods):
         def prepare(head: Commit) -> undo.Act:
             return undo.restore(self.blocks, head, source, prefix)
 
-        return self._act(branch, prepare, Wishes(author, message), dry_run)
+        return self._act(
+            branch,
+            prepare,
+            Wishes(author, message, allow_mixed_vectors=allow_mixed_vectors),
+            dry_run,
+        )
 
     def _act(
         self, branch: str, prepare: Prepare, wishes: Wishes, dry_run: bool

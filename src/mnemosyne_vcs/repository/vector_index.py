@@ -1,11 +1,17 @@
-"""The part of `Repository` that lets the engine search the vectors of branches."""
+"""The part of `Repository` that concerns the vectors of branches: re-embedding and indexes."""
+
+from collections.abc import Callable
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.engine.vector_index import IndexesVectors
-from mnemosyne_vcs.errors import BusyError, EngineError, NotFoundError
+from mnemosyne_vcs.errors import BusyError, EngineError, NotFoundError, ValidationError
 from mnemosyne_vcs.format.objects import parse_id, text_id
+from mnemosyne_vcs.merge.mixing import check_mixing
+from mnemosyne_vcs.model import Commit, Record
+from mnemosyne_vcs.reembed import Reembedding, text_of
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, branch_head, branch_ref
 from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.transaction.transaction import Embed, Transaction
 from mnemosyne_vcs.views.server_index import follow
 
 __all__ = ["IndexMethods"]
@@ -14,11 +20,76 @@ _ATTEMPTS = 20
 
 
 class IndexMethods(BaseMethods):
-    """Which branches have an index of their vectors, where the engine can keep one.
+    """What a repository can do with the vectors of a branch as a whole.
 
-    With an index, `Snapshot.search` asks the engine, and loads only what it finds; the answers are
+    Where the engine can keep an index of them, it is made for the branches that ask for it. With an
+    index, `Snapshot.search` asks the engine, and loads only what it finds; the answers are
     the same. Commits keep the index in step. Without, each process loads the vectors.
     """
+
+    def reembed(
+        self,
+        embed: Embed | None = None,
+        *,
+        branch: str = DEFAULT_BRANCH,
+        prefix: str = "",
+        vector: str = "",
+        embedder: str | None = None,
+        text: Callable[[Record], str | None] = text_of,
+        author: str | None = None,
+        message: str = "",
+        allow_mixed_vectors: bool = False,
+    ) -> Commit:
+        """Replace the vectors of a branch by those of another model, in one commit.
+
+        Records that have no such vector are left as they are. Content, provenance, event time and
+        other vectors stay, so that `blame` of a field of the content still names who wrote it;
+        `blame` of the whole record names this commit. The texts and the new vectors are held in
+        memory until the commit. If the branch moves meanwhile, only new texts are embedded.
+
+        Args:
+            embed: turns a list of up to 128 texts into vectors, one each; the repository's own if
+                not given.
+            branch: the branch.
+            prefix: only records whose keys start with this.
+            vector: the name of the vectors to replace.
+            embedder: id of the model, which the records name from then on; None if unknown.
+            text: gives the text to embed of a record, or None to leave the record as it is. If not
+                given, that is the content if it is a text, else the content as JSON.
+            author: who does it; the repository's author if not given.
+            message: why.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
+
+        Returns:
+            The new commit, or the head if all vectors are so already.
+
+        Raises:
+            DimensionError: other records would keep vectors of another kind, and that is not
+                allowed; nothing was written.
+            NotFoundError: there is no such branch.
+            ReadOnlyError: the repository was opened for reading.
+            ValidationError: there is no `embed`, or it or `text` gave something else than
+                expected; nothing was written.
+            EngineError: the store failed, and the commit is not in it.
+            Exception: whatever `embed` and `text` raise; nothing was written.
+        """
+        embed = embed or self._writer.embed
+        if embed is None:
+            raise ValidationError(
+                "there is nothing to embed with: give `embed`, or open the repository with one"
+            )
+        reembedding = Reembedding(embed, vector, embedder, text)
+
+        def write(transaction: Transaction) -> None:
+            count = reembedding.write(transaction, prefix)
+            model = f" with {embedder}" if embedder else ""
+            records = "1 record" if count == 1 else f"{count} records"
+            transaction.message = message or f"re-embed {records}{model}"
+            if not allow_mixed_vectors:
+                check_mixing(self.blocks, transaction)
+
+        return self.transact(write, branch, author=author)
 
     def index_vectors(self, branch: str = DEFAULT_BRANCH) -> None:
         """Let the engine index the vectors of a branch, now and from here on.

@@ -1,6 +1,6 @@
 """What a transaction has read and written, over the tree that it started from."""
 
-from collections.abc import Callable, Collection, Generator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -81,7 +81,7 @@ class Buffer:
 
     def clashes(self, head: Id) -> list[Conflict]:
         """Where the tree that the branch has now differs in what was read or written here."""
-        self._settle()
+        self.settle()
         prefixes = tuple(self.read_prefixes)
         conflicts: list[Conflict] = []
         for key, before, after in tree.diff(self._blocks.node, self._root, head):
@@ -101,7 +101,7 @@ class Buffer:
         elif key not in self.pending and self._blocks.is_far(present):
             self._drafts[key] = draft
             if len(self._drafts) == MOST_DRAFTS:
-                self._settle()
+                self.settle()
         else:
             self._replace(present, self.record(key, present), draft)
 
@@ -137,12 +137,12 @@ class Buffer:
     def lookup(self, key: str) -> Id | None:
         """The record under a key, writes included."""
         if key in self._drafts:
-            self._settle()
+            self.settle()
         return self.pending[key] if key in self.pending else self._at(self._root, key)
 
     def entries(self, prefix: str) -> list[tuple[str, Id]]:
         """The keys that start with a prefix and their records, writes included, in order."""
-        self._settle()
+        self.settle()
         entries = dict(tree.scan(self._blocks.node, self._root, prefix))
         for key, record in self.pending.items():
             if record is None:
@@ -150,6 +150,22 @@ class Buffer:
             elif key.startswith(prefix):
                 entries[key] = record
         return sorted(entries.items())
+
+    def records(self, entries: Iterable[tuple[str, Id]]) -> Iterator[Record]:
+        """The records that `entries` gave."""
+        if not self._new:
+            return self._blocks.records(entries)
+        return (self.record(key, block) for key, block in entries)
+
+    def written(self) -> Iterator[Record]:
+        """The records that are to be put somewhere, with their vectors, in no order."""
+        put_back: list[tuple[str, Id]] = []
+        for key, block in self.pending.items():
+            if block in self._new:
+                yield self.record(key, block)
+            elif block is not None:
+                put_back.append((key, block))
+        yield from self._blocks.records(put_back, with_vectors=True)
 
     def record(self, key: str, block: Id) -> Record:
         """A record that was written here or that the repository holds."""
@@ -164,7 +180,7 @@ class Buffer:
 
         return as_record(key, stored, load)
 
-    def _settle(self) -> None:
+    def settle(self) -> None:
         """Compare the drafts with what they replace now."""
         with self.assuming() as different:
             different()

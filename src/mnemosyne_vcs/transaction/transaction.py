@@ -328,8 +328,7 @@ class Transaction:
             ValidationError: the prefix is not a string.
             TransactionDoneError: this was committed or given up before.
         """
-        entries = self._entries(prefix)
-        return (self._buffer.record(key, block) for key, block in entries)
+        return self._buffer.records(self._entries(prefix))
 
     def watch(self, prefix: str = "") -> None:
         """Make the commit depend on every record below a prefix, as if it had been scanned.
@@ -351,6 +350,16 @@ class Transaction:
             TransactionDoneError: this was committed or given up before.
         """
         return (key for key, _ in self._entries(prefix))
+
+    def written(self) -> Iterator[Record]:
+        """The records that this transaction is to put somewhere, in no order."""
+        self._buffer.settle()
+        return self._buffer.written()
+
+    def touched(self) -> Collection[str]:
+        """The keys that this transaction has written or deleted."""
+        self._buffer.settle()
+        return self._buffer.pending.keys()
 
     def commit(self) -> Commit:
         """Make the commit, or return the head if nothing changes.

@@ -10,7 +10,14 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from mnemosyne_vcs.adapters.crewai.contents import Contents
-from mnemosyne_vcs.adapters.crewai.keys import child_scopes, key_for, mended, prefix_of, scope_path
+from mnemosyne_vcs.adapters.crewai.keys import (
+    ROOT,
+    child_scopes,
+    key_for,
+    mended,
+    prefix_of,
+    scope_path,
+)
 from mnemosyne_vcs.adapters.crewai.opened import Opened
 from mnemosyne_vcs.adapters.crewai.provenance import current_origin, listen
 from mnemosyne_vcs.adapters.crewai.specs import spec_of
@@ -25,12 +32,13 @@ from mnemosyne_vcs.adapters.crewai.translate import (
     moment_of,
     naive_utc,
     record_of,
+    text_to_embed,
 )
 from mnemosyne_vcs.errors import NotFoundError, ReadOnlyError, ValidationError
 from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.model import Blame, Commit, Provenance, Record, Revision
 from mnemosyne_vcs.repository import Repository
-from mnemosyne_vcs.transaction.transaction import Transaction
+from mnemosyne_vcs.transaction.transaction import Embed, Transaction
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord, ScopeInfo
@@ -164,13 +172,15 @@ class MnemosyneStorageBackend:
     def why(self, record_id: str) -> Blame:
         """Who gave a record the value that it has, and from which source.
 
-        CrewAI hands over no source when it consolidates; the answer's provenance then names that
-        of the newest earlier value that has one.
+        A re-embedding gives it none. CrewAI hands over no source when it consolidates; the
+        answer's provenance then names that of the newest earlier value that has one.
 
         Raises:
             NotFoundError: no commit has had the record.
         """
         newest, *earlier = self.history(record_id)
+        while earlier and _unchanged(earlier[0], newest):
+            newest = earlier.pop(0)
         newest = self.repository.blame(newest.key, newest.commit.id)
         record = newest.record
         if record is None or record.provenance.source:
@@ -179,6 +189,35 @@ class MnemosyneStorageBackend:
         source = next((source for source in sources if source), None)
         provenance = replace(record.provenance, source=source)
         return replace(newest, record=replace(record, provenance=provenance))
+
+    def reembed(self, embed: Embed, *, embedder: str | None = None) -> Commit:
+        """Replace the embeddings of the whole branch by those of another model, in one commit.
+
+        From then on `save` and `search` take that model's. Records without an embedding are left
+        as they are. See `Repository.reembed`.
+
+        Args:
+            embed: turns a list of texts into vectors, one each.
+            embedder: id of the model, if the records are to name it.
+
+        Returns:
+            The new commit, or the head if all embeddings are so already.
+
+        Raises:
+            ReadOnlyError: this backend shows the past, or the store does not accept writes.
+            ValidationError: `embed` has not given one vector for each text.
+            DimensionError: it has given vectors of several dimensions; nothing was written.
+            EngineError: the store failed, and nothing was written.
+        """
+        self._check_present()
+        return self.repository.reembed(
+            embed,
+            branch=self.branch,
+            prefix=ROOT,
+            embedder=embedder,
+            text=text_to_embed,
+            author=self.author,
+        )
 
     def close(self) -> None:
         """Give back files and connections; a later call opens them again."""
@@ -419,6 +458,12 @@ class MnemosyneStorageBackend:
         sibling._opened = self._opened
         return sibling
 
+    def _check_present(self) -> None:
+        if self._revision is not None:
+            raise ReadOnlyError(
+                f"this backend shows the past commit {self._revision}; write to on(branch) instead"
+            )
+
     def _contents(self) -> Contents:
         return Contents(self.repository, self.repository.at(self._revision or self.branch))
 
@@ -473,14 +518,10 @@ class MnemosyneStorageBackend:
             self._opened.dimension_at(parse_id(commit.root), dimension)
 
     def _transact(self, write: Callable[[Transaction], None]) -> Commit:
-        repository = self.repository
-        if self._revision is not None:
-            raise ReadOnlyError(
-                f"this backend shows the past commit {self._revision}; write to on(branch) instead"
-            )
+        self._check_present()
         origin = current_origin()
         trailers = {"Save-Id": origin.save_id, "Run-Id": origin.run_id, "Crew": origin.crew}
-        return repository.transact(
+        return self.repository.transact(
             write,
             self.branch,
             author=self.author,
@@ -493,6 +534,18 @@ def _unpickled(
 ) -> MnemosyneStorageBackend:
     backend = cls(url, branch=branch, author=author)
     return backend if revision is None else backend.at(revision)
+
+
+def _unchanged(older: Blame, newer: Blame) -> bool:
+    """Whether a later value of a record says the same, as after re-embedding."""
+    before, after = older.record, newer.record
+    return (
+        before is not None
+        and after is not None
+        and before.key == after.key
+        and before.content == after.content
+        and before.provenance == after.provenance
+    )
 
 
 def _make_way(transaction: Transaction, base: Contents, record_id: str, key: str) -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from mnemosyne_vcs.adapters.crewai.keys import ROOT, mended, record_id_of, scope_of, scope_path
 from mnemosyne_vcs.model import JSON, Record
+from mnemosyne_vcs.reembed import text_of
 from mnemosyne_vcs.views.scopes import Facts
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ __all__ = [
     "moment_of",
     "naive_utc",
     "record_of",
+    "text_to_embed",
 ]
 
 _EPOCH = datetime(1970, 1, 1)
@@ -96,6 +98,12 @@ def is_memory(record: Record) -> bool:
     not shown what is not its own.
     """
     return _fields(record) is not None
+
+
+def text_to_embed(record: Record) -> str:
+    """What CrewAI embeds of a memory record; of what is not one, what a repository embeds."""
+    fields = _fields(record)
+    return text_of(record) if fields is None else fields["content"]
 
 
 def facts_of(record: Record) -> Facts | None:

@@ -6,7 +6,7 @@ import click
 
 from mnemosyne_vcs.cli import completion
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
-from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
 from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
@@ -25,6 +25,7 @@ from mnemosyne_vcs.merge.resolutions import Strategy
     help="Of a merge, the number of the parent to compare it with; 1 if not given.",
 )
 @resolve_options
+@mixed_option
 @message_option
 @author_option
 @dry_run_option
@@ -35,6 +36,7 @@ def command(
     parent: int,
     resolve: tuple[str, ...],
     strategy: Strategy | None,
+    allow_mixed_vectors: bool,
     message: str,
     author: str | None,
     dry_run: bool,
@@ -47,7 +49,14 @@ def command(
     wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
     repository = session.open(author=None if dry_run else session.author(author))
     commit, branch = repository.resolve(revision), session.branch
-    run = partial(repository.cherry_pick, commit.id, branch=branch, parent=parent, message=message)
+    run = partial(
+        repository.cherry_pick,
+        commit.id,
+        branch=branch,
+        parent=parent,
+        message=message,
+        allow_mixed_vectors=allow_mixed_vectors,
+    )
 
     def sides(plan: Plan) -> Sides:
         before = commit.parents[parent - 1]

@@ -6,7 +6,7 @@ import click
 
 from mnemosyne_vcs.cli import completion
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
-from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
 from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
@@ -26,6 +26,7 @@ from mnemosyne_vcs.model import MergePlan
 )
 @resolve_options
 @click.option("--ff", is_flag=True, help="If BRANCH has nothing of its own, just move it.")
+@mixed_option
 @message_option
 @author_option
 @dry_run_option
@@ -37,6 +38,7 @@ def command(
     resolve: tuple[str, ...],
     strategy: Strategy | None,
     ff: bool,
+    allow_mixed_vectors: bool,
     message: str,
     author: str | None,
     dry_run: bool,
@@ -54,7 +56,14 @@ def command(
     wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
     repository = session.open(author=None if dry_run else session.author(author))
     branch = into or session.branch
-    run = partial(repository.merge, source, branch, message=message, fast_forward=ff)
+    run = partial(
+        repository.merge,
+        source,
+        branch,
+        message=message,
+        fast_forward=ff,
+        allow_mixed_vectors=allow_mixed_vectors,
+    )
 
     def sides(plan: Plan) -> Sides:
         assert isinstance(plan, MergePlan)

@@ -6,7 +6,12 @@ import click
 
 from mnemosyne_vcs.cli import completion
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
-from mnemosyne_vcs.cli.commit_options import author_option, message_option, show_commit
+from mnemosyne_vcs.cli.commit_options import (
+    author_option,
+    message_option,
+    mixed_option,
+    show_commit,
+)
 from mnemosyne_vcs.cli.conflicts import Side, Sides
 from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
 from mnemosyne_vcs.cli.progress import progress
@@ -21,6 +26,7 @@ from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 @click.argument("remote", default=DEFAULT_REMOTE, shell_complete=completion.remotes)
 @click.argument("name", metavar="BRANCH", required=False, shell_complete=completion.branches)
 @resolve_options
+@mixed_option
 @message_option
 @author_option
 @pass_session
@@ -30,6 +36,7 @@ def command(
     name: str | None,
     resolve: tuple[str, ...],
     strategy: Strategy | None,
+    allow_mixed_vectors: bool,
     message: str,
     author: str | None,
 ) -> None:
@@ -60,7 +67,14 @@ def command(
 
     act = Act(
         branch=into,
-        run=partial(repository.merge, theirs.id, into, message=message, fast_forward=True),
+        run=partial(
+            repository.merge,
+            theirs.id,
+            into,
+            message=message,
+            fast_forward=True,
+            allow_mixed_vectors=allow_mixed_vectors,
+        ),
         sides=sides,
         commit=theirs,
         doing="To be merged",

@@ -1,10 +1,17 @@
 """`mnem restore`."""
 
+from functools import partial
+
 import click
 
 from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
-from mnemosyne_vcs.cli.commit_options import author_option, message_option, show_commit
+from mnemosyne_vcs.cli.commit_options import (
+    author_option,
+    message_option,
+    mixed_option,
+    show_commit,
+)
 from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
@@ -26,6 +33,7 @@ _NOTHING = "nothing to restore: it is so already"
     shell_complete=completion.revisions,
 )
 @click.argument("prefix", default="", shell_complete=completion.keys)
+@mixed_option
 @message_option
 @author_option
 @dry_run_option
@@ -35,6 +43,7 @@ def command(
     session: Session,
     source: str,
     prefix: str,
+    allow_mixed_vectors: bool,
     message: str,
     author: str | None,
     dry_run: bool,
@@ -51,7 +60,15 @@ def command(
         session.output,
     )
     branch, commit = session.branch, repository.resolve(source)
-    plan = repository.restore(commit.id, prefix, branch=branch, dry_run=True)
+    restore = partial(
+        repository.restore,
+        commit.id,
+        prefix,
+        branch=branch,
+        message=message,
+        allow_mixed_vectors=allow_mixed_vectors,
+    )
+    plan = restore(dry_run=True)
     if plan.conflicts:
         raise in_the_way(plan.conflicts)
     if dry_run or not yes:
@@ -61,7 +78,7 @@ def command(
         ask("Restore this?")
         if repository.resolve(branch).id != plan.ours.id:
             raise ConflictError(f"branch {branch!r} has moved since; look again")
-    made = repository.restore(commit.id, prefix, branch=branch, message=message)
+    made = restore(dry_run=False)
     if made.id != plan.ours.id or output.as_json:
         show_commit(output, made if made.id != plan.ours.id else None)
     else:

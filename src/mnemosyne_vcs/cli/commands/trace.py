@@ -6,7 +6,7 @@ import click
 
 from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
-from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.cli.session import Session
@@ -34,6 +34,7 @@ _NOTHING = "no live record came from there"
     "--only", multiple=True, metavar="BRANCH", help="Only this branch; may be given again."
 )
 @click.option("--retract", is_flag=True, help="Take back exactly those records.")
+@mixed_option
 @message_option
 @author_option
 @dry_run_option
@@ -48,6 +49,7 @@ def command(
     commit: str | None,
     only: tuple[str, ...],
     retract: bool,
+    allow_mixed_vectors: bool,
     message: str,
     author: str | None,
     dry_run: bool,
@@ -62,8 +64,8 @@ def command(
     With --retract each record gets its newest earlier value that did not come from there, or is
     deleted if it has none, in one commit a branch; later records of others stay.
     """
-    if not retract and (message or yes or dry_run):
-        raise click.UsageError("-m, --yes and --dry-run belong to --retract")
+    if not retract and (message or yes or dry_run or allow_mixed_vectors):
+        raise click.UsageError("-m, --yes, --dry-run and --allow-mixed-vectors belong to --retract")
     check_askable(session, asks=retract and not (dry_run or yes))
     repository = session.open(author=session.author(author) if retract and not dry_run else None)
     output = session.output
@@ -89,6 +91,7 @@ def command(
         tool_call=tool_call,
         commit=commit,
         message=message,
+        allow_mixed_vectors=allow_mixed_vectors,
     )
     if dry_run or not yes:
         plan = take_back(branches=branches, dry_run=True)

@@ -2,12 +2,13 @@
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from functools import partial
 
 import click
 
 from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
-from mnemosyne_vcs.cli.commit_options import author_option, message_option
+from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
@@ -25,6 +26,7 @@ _NOTHING = "nothing to undo: what they wrote is gone already"
 @click.option("-n", "number", type=click.IntRange(min=1), metavar="N", help="The newest N commits.")
 @click.option("--run", metavar="ID", help="Every commit of a run; a start of its id is enough.")
 @click.option("--save", metavar="ID", help="Every commit of a save; a start of its id is enough.")
+@mixed_option
 @message_option
 @author_option
 @dry_run_option
@@ -35,6 +37,7 @@ def command(
     number: int | None,
     run: str | None,
     save: str | None,
+    allow_mixed_vectors: bool,
     message: str,
     author: str | None,
     dry_run: bool,
@@ -54,10 +57,18 @@ def command(
         run = find_trailer(commits, "Run-Id", run)
     if save is not None:
         save = find_trailer(commits, "Save-Id", save)
-    count = number or 1
+    undo = partial(
+        repository.undo,
+        number or 1,
+        run=run,
+        save=save,
+        branch=session.branch,
+        message=message,
+        allow_mixed_vectors=allow_mixed_vectors,
+    )
     with _explained(repository, session.branch):
         if dry_run or not yes:
-            plan = repository.undo(count, run=run, save=save, branch=session.branch, dry_run=True)
+            plan = undo(dry_run=True)
             if plan.conflicts:
                 raise in_the_way(plan.conflicts)
             _show_plan(output, plan)
@@ -67,7 +78,7 @@ def command(
             if repository.resolve(session.branch).id != plan.ours.id:
                 raise ConflictError(f"branch {session.branch!r} has moved since; look again")
         before = repository.resolve(session.branch)
-        commit = repository.undo(count, run=run, save=save, branch=session.branch, message=message)
+        commit = undo(dry_run=False)
     _show_result(output, commit if commit.id != before.id else None)
 
 
