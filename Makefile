@@ -25,10 +25,10 @@ test-crewai: $(UV)
 	$(CREWAI) pytest tests/adapters
 
 test-postgres: $(UV)
-	$(ENGINES) pytest tests/postgres
+	$(ENGINES) pytest tests/engine/postgres
 
 test-objectstore: $(UV)
-	$(ENGINES) pytest tests/objectstore
+	$(ENGINES) pytest tests/engine/objectstore
 
 lint: $(UV)
 	$(CREWAI) ruff format --check .
@@ -41,7 +41,7 @@ docs: $(UV)
 
 soak: $(UV)
 	$(CORE) pytest --ignore=tests/adapters -m soak -s
-	$(ENGINES) pytest tests/postgres -m soak -s
+	$(ENGINES) pytest tests/engine/postgres -m soak -s
 
 format: $(UV)
 	$(CORE) ruff format .

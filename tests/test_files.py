@@ -12,7 +12,7 @@ import pytest
 import mnemosyne_vcs
 from mnemosyne_vcs import AlreadyExistsError, EngineError, Repository
 from mnemosyne_vcs.files import new_file
-from syncing import Plain, filled
+from peers import Plain, filled
 
 EXPORT = """
 import sys

@@ -70,7 +70,7 @@ class Site:
         if not self.port:
             yield self, passed
             return
-        from tests.postgres.proxy import Proxy
+        from tests.support.postgres.proxy import Proxy
 
         proxy = Proxy(self.port)
         try:
@@ -91,11 +91,11 @@ class Site:
 def admit() -> None:
     """Put what clients of all servers need to get in where processes that begin later find it."""
     with suppress(ImportError):
-        from tests.postgres.server import PASSWORD
+        from tests.support.postgres.server import PASSWORD
 
         os.environ["PGPASSWORD"] = PASSWORD
     with suppress(ImportError):
-        from tests.objectstore.server import ENVIRONMENT
+        from tests.support.objectstore.server import ENVIRONMENT
 
         os.environ.update(ENVIRONMENT)
 
@@ -120,7 +120,7 @@ def _start_sqlite(stack: ExitStack, directory: Path) -> Site:
 
 
 def _start_postgres(stack: ExitStack, directory: Path) -> Site:
-    from tests.postgres.server import Server
+    from tests.support.postgres.server import Server
 
     server = Server(shared_buffers="128MB", autovacuum="on")
     server.start()
@@ -130,7 +130,7 @@ def _start_postgres(stack: ExitStack, directory: Path) -> Site:
 
 
 def _start_objects(stack: ExitStack, directory: Path) -> Site:
-    from tests.objectstore.server import BUCKET, SeaweedFS
+    from tests.support.objectstore.server import BUCKET, SeaweedFS
 
     store = SeaweedFS()
     stack.callback(store.remove)

@@ -6,9 +6,8 @@ import shlex
 import pytest
 
 import mnemosyne_vcs
+from conversation import converse
 from mnemosyne_vcs import Provenance
-
-from .conversation import converse
 
 KINDS = {
     "/t/added": "same-id",

@@ -5,6 +5,7 @@ import json
 import pytest
 
 import mnemosyne_vcs
+from conversation import converse
 from mnemosyne_vcs.cli import completion
 from mnemosyne_vcs.cli.app import mnem as app
 from mnemosyne_vcs.engine import open_engine
@@ -13,7 +14,6 @@ from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.tree import EMPTY_ROOT
 
 from .conftest import NOTE, PLAN
-from .conversation import converse
 
 
 @pytest.fixture

@@ -3,10 +3,10 @@
 import pytest
 
 import mnemosyne_vcs
+from conversation import converse
 from mnemosyne_vcs import Provenance
 
 from .conftest import NOTE, PLAN, TEAM, memory
-from .conversation import converse
 
 
 def content_of(store, key, branch="main"):

@@ -1,0 +1,347 @@
+"""Checking a store: what is wrong is told, and nothing else, whatever runs beside it."""
+
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from functools import partial
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+import mnemosyne_vcs
+from mnemosyne_vcs import CorruptObjectError, EngineError, MnemosyneError, NotFoundError, Repository
+from mnemosyne_vcs.blocks import CollectedError
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.maintenance.verify import verify_objects
+from mnemosyne_vcs.refs import initialise
+from mnemosyne_vcs.testing import FaultyEngine
+from peers import Disturbed, Plain, filled, fresh
+
+AT_ONCE = timedelta(0)
+Act = Callable[[Repository], object]
+
+
+def on_trial(repo: Repository) -> str:
+    """A branch with commits of its own, which share a record and a vector with nothing."""
+    repo.create_branch("trial")
+    repo.put("trial/0", 0, branch="trial", embedding=[1.0, 0.0])
+    return repo.put("trial/1", 1, branch="trial", embedding=[1.0, 1.0]).id
+
+
+def disturbed(repo: Repository, act: Act) -> Iterator[MnemosyneError | None]:
+    """Do something over and over, and have the branch `trial` deleted and collected before its
+    first read, before its second one, and so on; gives what it raises each time."""
+    for number in count(1):
+        on_trial(repo)
+
+        def take_away() -> None:
+            repo.delete_branch("trial")
+            assert repo.gc(keep_reflog=AT_ONCE).objects > 0
+
+        engine = Disturbed(repo.blocks.engine, take_away, {number})
+        raised: MnemosyneError | None = None
+        try:
+            act(Repository(engine))
+        except MnemosyneError as error:
+            raised = error
+        if engine.reads < number:
+            repo.delete_branch("trial")
+            repo.gc(keep_reflog=AT_ONCE)
+            return
+        yield raised
+
+
+def test_what_a_collector_takes_while_it_reads_is_not_damage(repo: Repository):
+    repo.put("a", 1, embedding=[1.0, 2.0])
+
+    def check(other: Repository) -> None:
+        assert other.verify().problems == ()
+
+    times = list(disturbed(repo, check))
+    assert len(times) > 5
+    assert set(times) == {None}
+
+
+def test_two_collectors_do_not_disturb_each_other(repo: Repository):
+    repo.put("a", 1, embedding=[1.0, 2.0])
+    times = list(disturbed(repo, lambda other: other.gc(keep_reflog=AT_ONCE)))
+    assert len(times) > 5
+    assert set(times) == {None}
+    assert set(disturbed(repo, partial(Repository.gc, keep_reflog=AT_ONCE, dry_run=True))) == {None}
+    assert repo.verify().ok
+
+
+def test_what_is_copied_while_it_is_collected_is_whole(repo: Repository, tmp_path: Path):
+    repo.put("a", 1, embedding=[1.0, 2.0])
+    names = count()
+
+    def clone(other: Repository) -> None:
+        assert mnemosyne_vcs.clone(other, "memory://").verify().ok
+
+    def fetch(other: Repository) -> None:
+        copy = fresh()
+        copy.fetch(other)
+        assert verify_objects(copy.blocks).ok
+
+    def export(other: Repository) -> None:
+        path = tmp_path / f"{next(names)}.car"
+        other.export_car(path)
+        copy = fresh()
+        copy.import_car(path)
+        assert copy.verify().ok
+
+    for act in (clone, fetch, export, Repository.stats):
+        assert set(disturbed(repo, act)) == {None}
+    assert list(tmp_path.glob(".*")) == []
+
+
+def test_a_copy_of_a_store_that_is_collected_is_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("mnemosyne_vcs.maintenance.verify.BATCH", 2)
+    repo, names = fresh(), count()
+
+    def back_up(other: Repository) -> None:
+        path = tmp_path / f"{next(names)}.mnem"
+        other.backup(path)
+        with mnemosyne_vcs.open(path) as copy:
+            assert copy.verify().ok
+
+    times = list(disturbed(repo, back_up))
+    assert len(times) > 2
+    assert set(times) == {None}
+    assert list(tmp_path.glob(".*")) == []
+
+
+def read_all(other: Repository) -> None:
+    now = other.at("trial")
+    assert [record.content for record in now.scan("trial/")] == [0, 1]
+    assert [record.embedding.tolist() for record in now.scan("trial/")] == [[1, 0], [1, 1]]
+    assert [hit.record.key for hit in now.search([1.0, 0.0], limit=1)] == ["trial/0"]
+
+
+ACTS: dict[str, Act] = {
+    "read": read_all,
+    "log": lambda other: list(other.log("trial", prefix="trial/")),
+    "history": lambda other: list(other.history("trial/0", "trial")),
+    "blame": lambda other: other.blame("trial/1", "trial"),
+    "diff": lambda other: list(other.diff("main", "trial")),
+    "push": lambda other: other.push(fresh(), "trial"),
+    "merge": lambda other: other.merge("trial", dry_run=True),
+    "trace": lambda other: list(other.trace(source="x")),
+}
+
+
+@pytest.mark.parametrize("act", ACTS)
+def test_who_reads_a_branch_that_is_collected_is_told_so(repo: Repository, act: str):
+    repo.put("a", 1, embedding=[1.0, 2.0])
+    raised = [error for error in disturbed(repo, ACTS[act]) if error is not None]
+    for error in raised:
+        assert isinstance(error, NotFoundError)
+        assert "backup" not in str(error)
+        assert "garbage collected" in str(error) or "there is no" in str(error)
+
+
+def test_a_snapshot_of_a_collected_commit_says_what_became_of_it(repo: Repository):
+    head = on_trial(repo)
+    now = Repository(repo.blocks.engine).at("trial")
+    repo.delete_branch("trial")
+    repo.gc(keep_reflog=AT_ONCE)
+    for read in (lambda: now["trial/0"], lambda: list(now.scan()), lambda: now.search([1.0, 0.0])):
+        with pytest.raises(CollectedError, match="no branch, tag or remote reaches its commit"):
+            read()
+    with pytest.raises(NotFoundError, match=f"there is no commit {head}"):
+        repo.at(head)
+    assert repo.verify().ok
+
+
+def test_what_refs_still_reach_and_is_missing_is_damage(repo: Repository):
+    repo.put("a", 1)
+    shared = repo.put("a", 2, embedding=[1.0, 2.0])
+    on_trial(repo)
+    root = parse_id(shared.root)
+
+    def take_away() -> None:
+        repo.delete_branch("trial")
+        repo.blocks.engine.delete([root])
+
+    engine = Disturbed(repo.blocks.engine, take_away, {2})
+    report = Repository(engine).verify()
+    assert [problem.object for problem in report.problems] == [shared.root]
+    assert "missing" in report.problems[0].message
+    with pytest.raises(NotFoundError, match="restore it from a backup or a clone") as caught:
+        list(Repository(repo.blocks.engine).at().scan())
+    assert not isinstance(caught.value, CollectedError)
+    with pytest.raises(NotFoundError, match=shared.root):
+        repo.gc(keep_reflog=AT_ONCE)
+
+
+def test_missing_vectors_records_and_commits_are_told_apart_from_collected_ones():
+    repo = filled()
+    engine = repo.blocks.engine
+    record = next(link for node in leaves(repo) for link in node.links)
+    vector = next(iter(repo.at()["k/001"].vectors.ids.values()))
+    for lost in (parse_id(repo.resolve("main~1").id), record, vector):
+        kept = engine.read([lost])
+        engine.delete([lost])
+        assert [problem.object for problem in repo.verify().problems]
+        with pytest.raises(NotFoundError, match="restore it from a backup or a clone"):
+            repo.blocks.read_one(lost)
+        engine.write(kept)
+
+
+def leaves(repo: Repository):
+    queue = [parse_id(repo.resolve().root)]
+    while queue:
+        node = repo.blocks.node(queue.pop())
+        if node.level:
+            queue += node.links
+        else:
+            yield node
+
+
+def test_what_would_take_long_to_tell_is_left_open(monkeypatch: pytest.MonkeyPatch):
+    repo = filled()
+    head = on_trial(repo)
+    root = parse_id(repo.resolve(head).root)
+    repo.delete_branch("trial")
+    repo.gc(keep_reflog=AT_ONCE)
+    monkeypatch.setattr("mnemosyne_vcs.reach.MOST_READ", 3)
+    with pytest.raises(NotFoundError, match="collected, or the store is damaged; `verify` tells"):
+        Repository(repo.blocks.engine).blocks.read_one(root)
+
+
+class TestIncomplete:
+    @pytest.fixture
+    def half(self, tmp_path: Path) -> Path:
+        """A clone that broke off when it had sent some objects."""
+        path = tmp_path / "half.mnem"
+        for number in count(3):
+            faulty = FaultyEngine(filled(900).blocks.engine, [*[None] * number, "before"])
+            faulty = FaultyEngine(faulty.engine, [*[None] * number, "before"], calls=["read"])
+            with pytest.raises(EngineError):
+                mnemosyne_vcs.clone(Repository(faulty), path)
+            if path.exists():
+                return path
+        raise AssertionError("unreachable")
+
+    def test_a_clone_that_broke_off_is_not_sound(self, half: Path):
+        with mnemosyne_vcs.open(half) as repo:
+            report = repo.verify()
+            assert [problem.kind for problem in report.problems] == ["corrupt"]
+            assert "run the same clone again" in report.problems[0].message
+            assert report.objects > 0
+            stats = repo.stats()
+            assert (stats.branches, stats.commits, stats.records) == (0, 0, {})
+
+    def test_it_does_not_become_an_empty_memory(self, half: Path):
+        for _ in range(2):
+            with pytest.raises(CorruptObjectError, match=r"half\.mnem is incomplete.*clone again"):
+                mnemosyne_vcs.open(half, create=True)
+
+    def test_the_same_clone_goes_on_from_there(self, half: Path):
+        held = set(open_engine(half).ids())
+        with mnemosyne_vcs.clone(filled(900), half) as copy:
+            assert copy.verify().ok
+            assert held <= set(copy.blocks.engine.ids())
+        mnemosyne_vcs.open(half, create=True).close()
+
+    def test_stores_without_a_branch(self, tmp_path: Path):
+        engine = open_engine(tmp_path / "a.mnem", create=True)
+        repo = Repository(engine)
+        assert "is empty: it has no first commit" in repo.verify().problems[0].message
+        assert repo.stats().commits == 0
+        initialise(repo.blocks, 0)
+        assert repo.verify().ok
+        repo.put("a", 1)
+        repo.create_tag("v1")
+        repo.delete_branch("main")
+        assert "all were deleted" in repo.verify().problems[0].message
+        repo.delete_tag("v1")
+        assert "all were deleted" in repo.verify().problems[0].message
+        with pytest.raises(CorruptObjectError, match="reflog"):
+            mnemosyne_vcs.open(tmp_path / "a.mnem", create=True)
+        repo.create_branch("main", at=next(repo.reflog("main")).old)
+        assert repo.verify().ok
+
+    def test_a_history_without_the_first_commit(self, repo: Repository):
+        repo.put("a", 1)
+        first = parse_id(repo.resolve("main~1").id)
+        repo.blocks.engine.delete([first])
+        assert len(repo.verify().problems) == 1
+
+    def test_an_engine_that_lists_nothing(self):
+        engine = Plain()
+        repo = Repository(engine)
+        assert not repo.verify().ok
+        initialise(repo.blocks, 0)
+        assert repo.verify().ok
+        half = Plain()
+        half.write(engine.read([parse_id(repo.resolve().id)]))
+        with pytest.raises(CorruptObjectError, match="incomplete"):
+            initialise(Repository(half).blocks, 0)
+
+    def test_two_that_make_a_store_at_once(self):
+        repo = Repository(filled().blocks.engine)
+        engine = repo.blocks.engine
+        refs, calls = engine.refs, count()
+        engine.refs = lambda prefix="": refs(prefix) if next(calls) else {}
+        initialise(repo.blocks, 0)
+        assert repo.verify().ok
+
+    def test_an_empty_file_is_not_a_store(self, tmp_path: Path):
+        path = tmp_path / "a.mnem"
+        path.touch()
+        for options in ({}, {"read_only": True}):
+            with pytest.raises(CorruptObjectError, match="empty file"):
+                mnemosyne_vcs.open(path, **options)
+
+
+class TestCloning:
+    def test_what_fails_before_anything_was_sent_leaves_no_file(self, tmp_path: Path):
+        for number in range(3):
+            faulty = FaultyEngine(
+                filled().blocks.engine, [*[None] * number, "before"], calls=["read"]
+            )
+            with pytest.raises(EngineError):
+                mnemosyne_vcs.clone(Repository(faulty), tmp_path / "copy.mnem")
+            assert list(tmp_path.iterdir()) == []
+
+    def test_a_file_that_was_there_is_left(self, tmp_path: Path):
+        path = tmp_path / "copy.mnem"
+        path.touch()
+        faulty = FaultyEngine(filled().blocks.engine, ["before"], calls=["read"])
+        with pytest.raises(EngineError):
+            mnemosyne_vcs.clone(Repository(faulty), path)
+        assert path.exists()
+
+    def test_a_source_on_an_engine_that_is_not_built_in_is_no_remote(self, tmp_path: Path):
+        engine = Plain()
+        repo = Repository(engine)
+        initialise(repo.blocks, 0)
+        repo.put("a", 1)
+        with mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem", remote="there") as copy:
+            assert copy.at()["a"].content == 1
+            assert copy.remotes() == {}
+            assert copy.verify().ok
+
+
+def test_a_listed_object_that_is_not_given_is_damage(repo: Repository):
+    repo.put("a", 1)
+    engine = repo.blocks.engine
+    ids = engine.ids
+    head = on_trial(repo)
+    repo.delete_branch("trial")
+    engine.delete([parse_id(head)])
+    engine.ids = lambda prefix=b"": iter([*ids(prefix), parse_id(head)])
+    assert [problem.object for problem in repo.verify().problems] == [head]
+
+
+def test_refs_to_nothing_are_damage(repo: Repository):
+    repo.put("a", 1)
+    head = parse_id(repo.put("b", 1).id)
+    repo.blocks.engine.delete([head])
+    repo.blocks.engine.write({}, RefUpdate("tag/x", None, head))
+    assert len(Repository(repo.blocks.engine).verify().problems) == 1

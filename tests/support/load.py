@@ -1,0 +1,68 @@
+"""Load: threads that write, while things happen to the store."""
+
+from collections.abc import Callable, Sized
+from threading import Event, Thread
+
+import mnemosyne_vcs
+from acknowledgements import assert_kept
+from mnemosyne_vcs import EngineError
+
+PATIENCE = 60.0
+
+
+def assert_keeps(url: str, *disturbances: Callable[[], None], writers: int = 3) -> set[str]:
+    """Write from several threads while disturbances happen; then look for all of it.
+
+    Args:
+        url: a repository in which `total` counts the other records, of which there are none.
+        disturbances: what happens to the store, one after the other.
+        writers: how many threads.
+
+    Returns:
+        What the writers were told when they failed.
+    """
+    acknowledged: dict[str, str] = {}
+    told: set[str] = set()
+    stop = Event()
+
+    def write(name: str) -> None:
+        with mnemosyne_vcs.open(url, author=name) as repo:
+            number = 0
+            while not stop.is_set():
+                key = f"{name}/{number}"
+
+                def add(tx: mnemosyne_vcs.Transaction, key: str = key) -> None:
+                    tx.put(key, name)
+                    tx.put("total", tx["total"].content + 1)
+
+                try:
+                    acknowledged[key] = repo.transact(add).id
+                except EngineError as error:
+                    told.add(error.message)
+                number += 1
+
+    threads = [Thread(target=write, args=(f"w{n}",)) for n in range(writers)]
+    for thread in threads:
+        thread.start()
+    try:
+        until_longer(acknowledged, 10)
+        for disturb in disturbances:
+            disturb()
+            until_longer(acknowledged, 10)
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join(PATIENCE)
+    assert not any(thread.is_alive() for thread in threads)
+    assert_kept(url, acknowledged)
+    return told
+
+
+def until_longer(grown: Sized, more: int) -> None:
+    """Wait until something is longer by so much."""
+    wanted, moment = len(grown) + more, Event()
+    for _ in range(int(PATIENCE * 100)):
+        if len(grown) >= wanted:
+            return
+        moment.wait(0.01)
+    raise AssertionError(f"{len(grown)} of {wanted} after {PATIENCE} s")

@@ -1,0 +1,306 @@
+"""What travels between two stores: only what is missing, all of it checked, nothing half."""
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from itertools import count
+
+import pytest
+
+import mnemosyne_vcs
+from mnemosyne_vcs import BusyError, CorruptObjectError, EngineError, NotFoundError, Repository
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.format.objects import (
+    EMPTY_NODE,
+    Node,
+    decode_node,
+    encode_commit,
+    encode_node,
+    is_vector,
+    object_id,
+    object_kind,
+    parse_id,
+    text_id,
+)
+from mnemosyne_vcs.maintenance.strict import check_block
+from mnemosyne_vcs.sync import transfer
+from mnemosyne_vcs.testing.faults import FaultyEngine
+from mnemosyne_vcs.tree import EMPTY_ROOT
+from peers import Disturbed, Lying, assert_complete, filled, fresh, objects, refs
+
+
+@pytest.fixture
+def small_batches(monkeypatch):
+    monkeypatch.setattr(transfer, "BATCH", 7)
+
+
+class TestTheHistoryIndex:
+    def test_it_knows_what_has_come(self):
+        repo = filled()
+        copy = mnemosyne_vcs.clone(repo, "memory://")
+        for commit in repo.log():
+            assert copy.blocks.engine.indexed(parse_id(commit.id))
+        for key in repo.at():
+            mine, theirs = (set(each.blocks.engine.commits_of_key(key)) for each in (copy, repo))
+            assert mine == theirs
+            assert copy.blame(key).commit == repo.blame(key).commit
+
+    def test_one_that_was_emptied_is_completed(self):
+        repo = filled()
+        copy = mnemosyne_vcs.clone(repo, "memory://")
+        engine = copy.blocks.engine
+        engine.clear_index()
+        repo.put("new", 1)
+        copy.pull(repo)
+        assert all(engine.indexed(parse_id(commit.id)) for commit in repo.log())
+        assert copy.blame("k/002").commit == repo.blame("k/002").commit
+
+
+class TestOnlyWhatIsMissingTravels:
+    def test_an_edit_sends_no_vector_again(self):
+        repo = filled()
+        copy = mnemosyne_vcs.clone(repo, "memory://")
+        repo.put("k/004", {"n": "edited"}, embedding=repo.at()["k/004"].embedding)
+        sent = copy.fetch(repo)
+        leaf_and_root = 2
+        assert (sent.commits, sent.objects) == (1, 1 + 1 + leaf_and_root)
+        assert copy.fetch(repo).objects == 0
+
+    def test_what_is_put_back_is_there_already(self):
+        repo = filled()
+        copy = mnemosyne_vcs.clone(repo, "memory://")
+        before = repo.resolve()
+        repo.delete("k/010")
+        copy.fetch(repo)
+        repo.undo()
+        assert repo.resolve().root == before.root
+        assert copy.fetch(repo).objects == 1
+
+    def test_few_questions_are_asked_of_a_store_that_lacks_little(self):
+        repo = fresh()
+        for number in range(200):
+            repo.put(f"k{number % 7}", number)
+        copy = mnemosyne_vcs.clone(repo, "memory://")
+        repo.put("one", 1)
+        reading = Disturbed(copy.blocks.engine, lambda: None, at=())
+        Repository(reading).fetch(repo)
+        assert reading.reads < 10
+
+    def test_few_questions_are_asked_of_the_source(self, tmp_path):
+        with mnemosyne_vcs.open(tmp_path / "far.mnem", create=True) as repo:
+            with repo.transaction() as tx:
+                for number in range(300):
+                    tx.put(f"k{number}", number, embedding=[1, number])
+            for number in range(300):
+                repo.put(f"k{number * 7 % 300}", -number)
+            far = Disturbed(repo.blocks.engine, lambda: None, at=())
+            sent = fresh().fetch(Repository(far))
+            assert sent.commits == 301
+            assert far.reads < sent.objects / 10
+
+    def test_chosen_branches_and_their_tags(self):
+        repo = filled()
+        repo.create_branch("other", at="main~1")
+        repo.put("far", 1, branch="other")
+        repo.create_tag("far", at="other")
+        copy = mnemosyne_vcs.clone(repo, "memory://", branches=["side"])
+        assert copy.branches().keys() == {"side"}
+        assert copy.tags().keys() == {"v1"}
+        assert copy.fetch(repo).tags.keys() == {"far"}
+        with pytest.raises(NotFoundError, match="none"):
+            copy.fetch(repo, branches=["none"])
+
+
+@pytest.mark.usefixtures("small_batches")
+class TestBreakingOff:
+    @pytest.mark.parametrize("fault", ["before", "after"])
+    def test_at_every_write_and_going_on(self, fault):
+        repo = filled()
+        clean = Repository(FaultyEngine(MemoryEngine()))
+        total = repo.push(clean).objects
+        for number in count():
+            engine = MemoryEngine()
+            faulty = FaultyEngine(engine, [*[None] * number, fault])
+            target = Repository(faulty)
+            try:
+                repo.push(target)
+            except EngineError:
+                assert engine.refs() == {}
+                assert_complete(engine)
+                faulty.schedule()
+                already = len(set(engine.ids()))
+                assert repo.push(target).objects == total - already
+            assert target.branches() == {"main": repo.branches()["main"]}
+            assert target.verify().ok
+            assert set(engine.ids()) == set(clean.blocks.engine.ids())
+            if not faulty.failed:
+                break
+        assert number >= total // 7 - 3
+
+    def test_garbage_is_collected_at_any_moment(self):
+        repo = filled()
+        for number in count(1):
+            engine = MemoryEngine()
+            collect = partial(Repository(engine).gc, keep_reflog=timedelta(0))
+            disturbed = Disturbed(engine, collect, {number})
+            repo.push(Repository(disturbed))
+            assert Repository(engine).verify().ok
+            assert dict(Repository(engine).at()) == dict(repo.at())
+            if disturbed.reads < number:
+                break
+        assert number >= 30
+
+    def test_garbage_is_collected_all_the_time(self):
+        engine = MemoryEngine()
+        collect = partial(Repository(engine).gc, keep_reflog=timedelta(0))
+        disturbed = Disturbed(engine, collect, range(10**6))
+        with pytest.raises(BusyError, match="garbage"):
+            filled().push(Repository(disturbed))
+        assert engine.refs() == {}
+
+    def test_a_clone_that_is_interrupted_goes_on(self, tmp_path):
+        repo, seen = filled(), []
+
+        def interrupt(done):
+            seen.append(done)
+            if len(seen) == 10:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem", progress=interrupt)
+        with mnemosyne_vcs.open(tmp_path / "copy.mnem", read_only=True) as half:
+            assert half.branches() == {}
+            assert 0 < len(objects(half)) < len(objects(repo))
+        with mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem") as copy:
+            assert refs(copy) == refs(repo)
+            assert copy.verify().ok
+
+    def test_a_clone_from_a_damaged_store_goes_on(self, tmp_path):
+        repo = filled()
+        vector = next(b for b in objects(repo) if is_vector(b))
+        lying = Repository(Lying(repo.blocks.engine, vector))
+        with pytest.raises(CorruptObjectError):
+            mnemosyne_vcs.clone(lying, tmp_path / "copy.mnem")
+        with mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem") as copy:
+            assert refs(copy) == refs(repo)
+            assert copy.verify().ok
+
+
+def sound(data):
+    try:
+        return check_block(object_id(data), data) == "node"
+    except CorruptObjectError:
+        return False
+
+
+class TestWhatIsReceivedIsChecked:
+    @pytest.mark.parametrize("kind", ["record", "node", "commit", "vector"])
+    def test_damaged_bytes(self, kind):
+        repo = filled()
+        for block in sorted(objects(repo)):
+            data = repo.blocks.read_one(block)
+            if block == EMPTY_ROOT or kind != (
+                "vector" if is_vector(block) else object_kind(block, data)
+            ):
+                continue
+            copy = fresh()
+            before = dict(copy.blocks.engine.refs())
+            with pytest.raises(CorruptObjectError, match=text_id(block)):
+                copy.fetch(Repository(Lying(repo.blocks.engine, block)))
+            assert copy.blocks.engine.refs() == before
+            assert_complete(copy.blocks.engine)
+            return
+        raise AssertionError(f"no {kind}")
+
+    def refused(self, repo, data, message, more=()):
+        head = object_id(data)
+        written = {head: data, **{object_id(each): each for each in more}}
+        old = repo.blocks.engine.ref("branch/main")
+        repo.blocks.engine.write(written, RefUpdate("branch/main", old, head))
+        copy = fresh()
+        before = refs(copy)
+        with pytest.raises(CorruptObjectError, match=message):
+            copy.pull(Repository(repo.blocks.engine))
+        assert refs(copy) == before
+        assert_complete(copy.blocks.engine)
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"generation": 99}, "does not follow"),
+            ({"time": 1}, "does not follow"),
+            ({"parents": (), "generation": 0}, "not the first commit"),
+            ({"transaction": "x" * 32}, "hex"),
+        ],
+    )
+    def test_a_commit_that_does_not_follow(self, change, message):
+        repo = filled()
+        head = repo.resolve()
+        child = {"parents": (head.id,), "generation": head.generation + 1}
+        self.refused(repo, encode_commit(replace(head, **(child | change))), message)
+
+    def test_bytes_that_are_not_canonical(self):
+        repo = filled()
+        data = encode_commit(repo.resolve())
+        generation = repo.resolve().generation
+        short = b"jgeneration" + bytes([generation])
+        assert short in data
+        longer = data.replace(short, b"jgeneration\x18" + bytes([generation]))
+        self.refused(repo, longer, "canonical")
+
+    def on_tree(self, repo, *nodes):
+        head = repo.resolve()
+        blocks = [encode_node(node) for node in nodes]
+        child = replace(
+            head,
+            parents=(head.id,),
+            generation=head.generation + 1,
+            root=text_id(object_id(blocks[0])),
+        )
+        return encode_commit(child), blocks
+
+    def test_nodes_that_are_no_tree(self):
+        repo = filled(200)
+        root = repo.blocks.node(parse_id(repo.resolve().root))
+        assert root.level == 1
+        first = decode_node(root.links[0], repo.blocks.read_one(root.links[0]))
+        lower = (root.counts[0] + 1, *root.counts[1:])
+        swapped = (root.links[1], root.links[0], *root.links[2:])
+        empty = object_id(encode_node(EMPTY_NODE))
+        wrong = [
+            replace(root, counts=lower),
+            replace(root, links=swapped),
+            replace(root, links=(empty, *root.links[1:])),
+            Node(1, root.keys[:1], root.links[:1], root.counts[:1]),
+            Node(2, root.keys, root.links, root.counts),
+            Node(0, first.keys, (parse_id(repo.resolve().id), *first.links[1:]), ()),
+        ]
+        for node in wrong:
+            again = fresh()
+            again.pull(repo)
+            data, blocks = self.on_tree(again, node)
+            self.refused(again, data, "agree|one child|level|more than|record", blocks)
+
+    def test_a_node_that_reaches_into_its_neighbour(self):
+        repo = filled(200)
+        root = repo.blocks.node(parse_id(repo.resolve().root))
+        first, second = (repo.blocks.node(link) for link in root.links[:2])
+        for number in count():
+            key = f"{second.keys[0]}{number}"
+            leaf = encode_node(Node(0, (*first.keys[:-1], key), first.links, ()))
+            links = (object_id(leaf), *root.links[1:])
+            above = Node(1, (key, *root.keys[1:]), links, root.counts)
+            if sound(leaf) and sound(encode_node(above)):
+                break
+        data, blocks = self.on_tree(repo, above)
+        self.refused(repo, data, "agree", [*blocks, leaf])
+
+    def test_an_object_that_the_source_lacks(self):
+        repo = filled()
+        block = next(b for b in objects(repo) if is_vector(b))
+        repo.blocks.engine.delete([block])
+        copy = fresh()
+        with pytest.raises(NotFoundError, match=text_id(block)):
+            copy.pull(repo)
+        assert refs(copy) == refs(fresh())
