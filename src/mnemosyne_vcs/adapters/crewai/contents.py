@@ -9,7 +9,7 @@ from mnemosyne_vcs.adapters.crewai.translate import facts_of, is_memory, metadat
 from mnemosyne_vcs.model import Hit, Record
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.snapshot import Snapshot
-from mnemosyne_vcs.views.identity import IdentityKind
+from mnemosyne_vcs.views.identity import IdentityKind, IdentityView
 from mnemosyne_vcs.views.keys import span
 from mnemosyne_vcs.views.scopes import ScopesKind, ScopesView
 
@@ -33,10 +33,13 @@ class Contents:
         """Their scopes, categories and times."""
         return self.snapshot.view(ScopesKind, facts_of)
 
+    @cached_property
+    def _ids(self) -> IdentityView:
+        return self.snapshot.view(IdentityKind, record_id_of)
+
     def any_keys(self, record_id: str) -> list[str]:
         """The keys that stand for a record id, whatever is there."""
-        view = self.snapshot.view(IdentityKind, record_id_of)
-        return [key for key in view.keys_of(record_id) if key.startswith(ROOT)]
+        return [key for key in self._ids.keys_of(record_id) if key.startswith(ROOT)]
 
     def records(self, record_id: str) -> list[Record]:
         """The records with an id, the one that was written last first.
