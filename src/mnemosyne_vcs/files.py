@@ -3,10 +3,14 @@
 import errno
 import os
 import secrets
+import shutil
+import stat
 from collections.abc import Generator
 from contextlib import contextmanager, suppress
+from io import IOBase
 from pathlib import Path
-from typing import BinaryIO
+from tempfile import TemporaryFile
+from typing import BinaryIO, TypeAlias, cast
 
 from mnemosyne_vcs.errors import (
     AlreadyExistsError,
@@ -18,13 +22,19 @@ from mnemosyne_vcs.errors import (
 from mnemosyne_vcs.paths import absolute, path_text, require_meant, require_trimmed
 
 __all__ = [
+    "File",
+    "as_given",
     "existing_file",
     "file_path",
+    "name_of",
     "new_file",
     "put_in_place",
     "sync_file",
     "temporary_beside",
 ]
+
+File: TypeAlias = str | os.PathLike[str] | BinaryIO
+"""A file by its path, or a stream of bytes that is open."""
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 _LONGEST_PART = 200
@@ -49,19 +59,42 @@ def file_path(path: str | os.PathLike[str]) -> str:
     return absolute(text)
 
 
+def as_given(file: File) -> str | BinaryIO:
+    """A path as text, or a stream as it is.
+
+    Raises:
+        ValidationError: it is neither.
+    """
+    return cast("BinaryIO", file) if isinstance(file, IOBase) else path_text(file)
+
+
+def name_of(file: str | BinaryIO) -> str:
+    """What a file is called in messages."""
+    return file if isinstance(file, str) else str(getattr(file, "name", "a stream"))
+
+
 @contextmanager
-def new_file(path: str) -> Generator[BinaryIO]:
+def new_file(path: str | BinaryIO) -> Generator[BinaryIO]:
     """A file to write, which appears at the path once it is complete and on the disk.
 
     Until then it has another name in the same directory; if the context is left by an exception,
-    it is removed.
+    it is removed. A stream, a pipe or a device gets what was written at the end, all or nothing.
 
     Raises:
-        AlreadyExistsError: something is at that path.
+        AlreadyExistsError: a file is at that path.
+        BrokenPipeError: nobody reads the pipe any more.
         EngineError: it cannot be written.
         MnemosyneError: as `file_path` raises.
     """
+    if not isinstance(path, str):
+        with _poured_into(path, name_of(path)) as file:
+            yield file
+        return
     target = Path(file_path(path))
+    if _is_stream(target):
+        with _opened_stream(target) as stream, _poured_into(stream, path) as file:
+            yield file
+        return
     if os.path.lexists(target):
         raise _exists(path)
     partial = temporary_beside(target)
@@ -122,22 +155,79 @@ def sync_file(path: Path) -> None:
 
 
 @contextmanager
-def existing_file(path: str) -> Generator[BinaryIO]:
-    """A file to read.
+def existing_file(path: str | BinaryIO) -> Generator[BinaryIO]:
+    """A file to read from its start; of a stream or a pipe, all that comes is read first.
 
     Raises:
         NotFoundError: there is none at that path.
         EngineError: it cannot be read.
         MnemosyneError: as `file_path` raises.
     """
+    if not isinstance(path, str):
+        with _held(path, name_of(path)) as file:
+            yield file
+        return
     try:
         file = Path(file_path(path)).open("rb")  # noqa: SIM115
     except FileNotFoundError:
         raise NotFoundError(f"there is no file {path}") from None
     except OSError as error:
-        raise EngineError(f"{path} cannot be read: {error.strerror}; check the path") from error
+        if isinstance(error, MnemosyneError):
+            raise
+        raise _unreadable(path, error) from error
     with file:
-        yield file
+        if file.seekable():
+            yield file
+            return
+        with _held(file, path) as held:
+            yield held
+
+
+@contextmanager
+def _poured_into(stream: BinaryIO, name: str) -> Generator[BinaryIO]:
+    """A temporary file that is written to a stream when the context ends without an exception."""
+    with TemporaryFile() as file:
+        yield cast("BinaryIO", file)
+        file.seek(0)
+        try:
+            shutil.copyfileobj(file, stream)
+            stream.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise _unwritable(name, error) from error
+
+
+@contextmanager
+def _held(stream: BinaryIO, name: str) -> Generator[BinaryIO]:
+    """A temporary file with all that a stream gives."""
+    with TemporaryFile() as file:
+        try:
+            shutil.copyfileobj(stream, file)
+        except OSError as error:
+            raise _unreadable(name, error) from error
+        file.seek(0)
+        yield cast("BinaryIO", file)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether something is at a path that is neither a file nor a directory."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:  # what is wrong is told when it is opened
+        return False
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
+
+
+def _opened_stream(path: Path) -> BinaryIO:
+    try:
+        return path.open("wb")
+    except OSError as error:
+        raise _unwritable(str(path), error) from error
+
+
+def _unreadable(path: str, error: OSError) -> EngineError:
+    return EngineError(f"{path} cannot be read: {error.strerror}; check the path")
 
 
 def _exists(path: str) -> AlreadyExistsError:

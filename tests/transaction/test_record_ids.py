@@ -179,8 +179,8 @@ def test_pull_says_so(repo: Repository, new_url: Any):
         other.put("/a/r", 1)
         repo.put("/b/r", 2)
         with pytest.raises(ConflictError, match="same-id"):
-            repo.pull(other)
-        repo.pull(other, strategy="ours", author="ann")
+            repo.pull(other, allow_unrelated=True)
+        repo.pull(other, strategy="ours", author="ann", allow_unrelated=True)
         assert present(repo) == {"/b/r": 2}
 
 

@@ -1,6 +1,5 @@
 """Settling conflicts: by options, and by asking a person on a terminal."""
 
-import json
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar, get_args
@@ -9,6 +8,7 @@ import click
 
 from mnemosyne_vcs.cli.conflicts import Sides, conflict_lines
 from mnemosyne_vcs.cli.output import Output, dumps, is_terminal, tell
+from mnemosyne_vcs.format.validation import parse_json
 from mnemosyne_vcs.merge.resolutions import Resolution, Side, value
 from mnemosyne_vcs.model import Conflict
 from mnemosyne_vcs.repository import Repository
@@ -64,7 +64,7 @@ def _resolution(text: str) -> tuple[str, Resolution]:
     for position, character in enumerate(text):
         if character == "=" and position:
             try:
-                content = json.loads(text[position + 1 :])
+                content = parse_json(text[position + 1 :])
             except ValueError:
                 continue
             return text[:position], value(content)
@@ -133,7 +133,7 @@ def _edited(conflict: Conflict) -> Resolution | None:
         tell("you have not saved any change")
         return None
     try:
-        return value(json.loads(text))
+        return value(parse_json(text))
     except ValueError as error:
         tell(f"that is not JSON: {error}")
         return None

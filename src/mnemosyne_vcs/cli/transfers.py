@@ -1,12 +1,13 @@
 """What the verbs that bring history in and out share."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 import click
 
 from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.output import Output, Styled
+from mnemosyne_vcs.cli.streams import STREAM, stdin_bytes, stdout_bytes
 from mnemosyne_vcs.paths import path_text
 from mnemosyne_vcs.revision import short_id
 from mnemosyne_vcs.sync.branches import Transfer
@@ -17,9 +18,12 @@ __all__ = [
     "FilePath",
     "bundle_json",
     "format_of",
+    "require_file",
     "show_bundle",
     "show_names",
     "show_transfer",
+    "source_of",
+    "target_of",
     "transfer_json",
 ]
 
@@ -68,6 +72,43 @@ class FilePath(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """The path as it was given."""
         return path_text(value)
+
+
+def source_of(path: str) -> str | BinaryIO:
+    """What to read: the file at a path, or standard input for `-`; raises as `stdin_bytes`."""
+    return stdin_bytes() if path == STREAM else path
+
+
+def target_of(output: Output, path: str, form: str) -> str | BinaryIO:
+    """What to write: the file at a path, or standard output for `-`.
+
+    Args:
+        output: where results go.
+        path: the path.
+        form: the format, of which `car` is not for people to read.
+
+    Raises:
+        UsageError: bytes would be written to a terminal.
+        EngineError: standard output is closed.
+    """
+    if path != STREAM:
+        return path
+    if form == "car" and output.terminal:
+        raise click.UsageError("a bundle is not for a terminal; write it into a file or a pipe")
+    return stdout_bytes()
+
+
+def require_file(path: str, what: str) -> None:
+    """Refuse `-` where a store is to be made, which cannot be a pipe.
+
+    Raises:
+        UsageError: the path is `-`.
+    """
+    if path == STREAM:
+        raise click.UsageError(
+            f"{what} is a store, which cannot be written into a pipe; name a file (./- if it shall "
+            "be called so)"
+        )
 
 
 def format_of(path: str, wanted: str | None) -> str:

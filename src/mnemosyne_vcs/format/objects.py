@@ -359,18 +359,26 @@ def vector_floats(values: object, where: str) -> bytes:
     import numpy as np
 
     try:
-        if isinstance(values, list):
-            numbers = cast("list[float]", values)
+        if isinstance(values, list | tuple):
+            numbers = cast("Sequence[float]", values)
+            if bool in map(type, numbers):
+                raise ValidationError(f"{where} holds true or false, which are not numbers")
             flat = vector_of_floats(struct.pack(f"<{len(numbers)}f", *numbers))
         elif isinstance(values, np.ndarray) and cast("Vector", values).dtype == np.float32:
             flat = cast("Vector", values)
         else:
+            if np.asarray(values).dtype.kind in "bSU":
+                raise ValidationError(f"{where} holds truth values or texts, not numbers")
             with np.errstate(over="ignore"):
                 flat = np.asarray(values, dtype=np.float32)
     except (TypeError, ValueError, OverflowError, struct.error) as error:
-        raise ValidationError(f"{where} is no vector of float32 numbers: {error}") from error
-    if flat.ndim != 1 or not flat.size:
+        if isinstance(error, ValidationError):
+            raise
+        raise ValidationError(f"{where} is not a vector of float32 numbers: {error}") from error
+    if flat.ndim != 1:
         raise ValidationError(f"{where} has the shape {flat.shape}; a vector has one axis")
+    if not flat.size:
+        raise ValidationError(f"{where} is empty; a vector has at least one number")
     if not np.isfinite(flat).all():
         raise ValidationError(f"{where} holds a number that is not finite in float32")
     return flat.astype("<f4", copy=False).tobytes()

@@ -3,12 +3,13 @@
 Every check returns the value in the form in which it is stored, or raises `ValidationError`.
 """
 
+import json
 import math
 import re
 import sys
 from collections.abc import Mapping, Sequence, Sized
 from datetime import UTC, datetime, timedelta
-from typing import cast
+from typing import NoReturn, cast
 
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.model import EPOCH, JSON, Provenance
@@ -25,6 +26,7 @@ __all__ = [
     "check_provenance",
     "check_text",
     "milliseconds_of",
+    "parse_json",
     "record_id",
 ]
 
@@ -170,6 +172,31 @@ def check_moment(moment: object, where: str) -> int:
             "UTC milliseconds since 1970"
         )
     return milliseconds
+
+
+def parse_json(text: str | bytes) -> JSON:
+    """Read a JSON text, in which a name may not come twice in one object.
+
+    Raises:
+        ValueError: it is not JSON, or nested too deeply; the message says where.
+    """
+    try:
+        return json.loads(text, object_pairs_hook=_once, parse_constant=_refused)
+    except RecursionError:
+        raise ValueError("it is nested too deeply") from None
+
+
+def _once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
+    named = dict(pairs)
+    if len(named) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise ValueError(f"the name {twice!r:.80} comes twice in one object")
+    return named
+
+
+def _refused(text: str) -> NoReturn:
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def milliseconds_of(moment: datetime) -> int:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import RefUpdate
-from mnemosyne_vcs.errors import ConflictError
+from mnemosyne_vcs.errors import ConflictError, ValidationError
 from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.graph import Lookup, merge_bases
 from mnemosyne_vcs.history.index import changing
@@ -16,13 +16,13 @@ from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.merge.resolutions import Resolution, Settled, Strategy, check, listed, settle
 from mnemosyne_vcs.merge.trees import Follow, Merged, State, merge_states
 from mnemosyne_vcs.model import Commit, Conflict, MergePlan, Record
-from mnemosyne_vcs.refs import branch_ref, write_upon
+from mnemosyne_vcs.refs import ROOT_COMMIT, branch_ref, write_upon
 from mnemosyne_vcs.transaction.changes import Held
 from mnemosyne_vcs.transaction.transaction import Transaction, Writer, transact
 from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.values import Missing
 
-__all__ = ["RESOLVED", "Wishes", "apply", "edits", "merge", "plan"]
+__all__ = ["RESOLVED", "Wishes", "apply", "edits", "merge", "plan", "require_related"]
 
 DEEPEST = 250
 """How often histories may have crossed before; what differs further back is unknown."""
@@ -96,10 +96,20 @@ def merge(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> Commit
     return commit
 
 
-def plan(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> MergePlan:
-    """What a merge would do; see `Repository.merge`."""
+def plan(
+    writer: Writer, theirs: Commit, branch: str, wishes: Wishes, ours: Commit | None = None
+) -> MergePlan:
+    """What a merge would do; see `Repository.merge`.
+
+    Args:
+        writer: the repository's side.
+        theirs: the commit to merge.
+        branch: the branch.
+        wishes: what the caller wants.
+        ours: the commit to merge into; the head of the branch if not given.
+    """
     check(wishes.resolutions, wishes.strategy)
-    transaction = Transaction(writer, branch)
+    transaction = Transaction(writer, branch, base=ours)
     ours = transaction.base
     prepared = _prepare(writer.blocks, ours, theirs, wishes)
     settled = prepared.settled
@@ -114,6 +124,28 @@ def plan(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> MergePl
         tuple(settled.conflicts),
         settled.resolved,
     )
+
+
+def require_related(blocks: Blocks, ours: Commit, theirs: Commit, where: str) -> None:
+    """Refuse to bring together what has nothing in common but the first commit, as all have.
+
+    Args:
+        blocks: the objects.
+        ours: the head of the branch that is to change.
+        theirs: what is to be brought there.
+        where: what it is called.
+
+    Raises:
+        ValidationError: they are not related, and neither is empty.
+    """
+    if ROOT_COMMIT.id in (ours.id, theirs.id):
+        return
+    if all(base.id == ROOT_COMMIT.id for base in merge_bases(blocks.walk(), [ours.id], theirs.id)):
+        raise ValidationError(
+            f"{where} has nothing in common with this branch but the empty memory that everything "
+            "begins with; is it the right store and branch? Give allow_unrelated=True "
+            "(--allow-unrelated) to merge it all the same"
+        )
 
 
 def _prepare(blocks: Blocks, ours: Commit, theirs: Commit, wishes: Wishes) -> _Prepared:

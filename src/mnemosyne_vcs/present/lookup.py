@@ -47,11 +47,47 @@ def history_of(repository: Repository, text: str, at: str) -> tuple[str, list[Bl
         NotFoundError: no record is or was there.
         ValidationError: several keys fit.
     """
+    snapshot = repository.at(at)
+    key = _key_of_history(repository, snapshot, text)
+    return key, list(repository.history(key, snapshot.commit))
+
+
+def _key_of_history(repository: Repository, snapshot: Snapshot, text: str) -> str:
+    """The key that a text means: one that is whole goes before the start of one that is there,
+    also where its record is gone."""
+    keys = list(snapshot.scan_keys())
+    starting = [key for key in keys if text and _last(key).startswith(text)]
+    exact = [key for key in starting if _last(key) == text]
+    if text in snapshot or _has_been(repository, text, snapshot):
+        return text
+    if exact:
+        return _the_only(text, exact, "keys")
+    siblings = dict.fromkeys(key.removesuffix(_last(key)) + text for key in keys if text)
+    gone = [key for key in siblings if _has_been(repository, key, snapshot)]
+    if not gone and len(starting) != 1:
+        gone = _last_gone(repository, snapshot, text)
+    fitting = gone or starting
+    if not fitting:
+        raise NotFoundError(f"no commit up to {snapshot.commit.id} has had a record {text!r}")
+    return _the_only(text, fitting, "keys")
+
+
+def _has_been(repository: Repository, key: str, snapshot: Snapshot) -> bool:
     try:
-        key = find_key(repository.at(at), text)
+        repository.history(key, snapshot.commit)
     except NotFoundError:
-        key = text
-    return key, list(repository.history(key, at))
+        return False
+    return True
+
+
+def _last_gone(repository: Repository, snapshot: Snapshot, text: str) -> list[str]:
+    """The keys with this last part that the newest commit took away which took away any."""
+    for commit in repository.log(snapshot.commit):
+        changes = repository.diff(commit.parents[0], commit)
+        found = [each.key for each in changes if each.after is None and _last(each.key) == text]
+        if found:
+            return found
+    return []
 
 
 def find_trailer(commits: Iterable[Commit], name: str, start: str) -> str:

@@ -1,13 +1,12 @@
 """The part of `Repository` that writes files for others and reads theirs."""
 
 from collections.abc import Callable, Collection
-from os import PathLike
 
 from mnemosyne_vcs.blocks import while_it_lasts
 from mnemosyne_vcs.errors import NotFoundError
+from mnemosyne_vcs.files import File, as_given, name_of
 from mnemosyne_vcs.format.objects import Id
 from mnemosyne_vcs.model import Commit, Revision
-from mnemosyne_vcs.paths import path_text
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
 from mnemosyne_vcs.repository.base import BaseMethods
 from mnemosyne_vcs.sync import bundles, jsonl
@@ -23,7 +22,7 @@ class ExchangeMethods(BaseMethods):
 
     def export_car(
         self,
-        path: str | PathLike[str],
+        path: File,
         *,
         branches: Collection[str] | None = None,
         tags: Collection[str] | None = None,
@@ -32,7 +31,7 @@ class ExchangeMethods(BaseMethods):
         """Write branches and tags with their whole history to a new CAR file.
 
         Args:
-            path: where to write.
+            path: where to write: a path, or a stream of bytes, which gets all or nothing.
             branches: the branches to take; if neither these nor tags are given, all of both.
             tags: the tags to take.
             progress: called now and then with how many objects have been written.
@@ -45,12 +44,12 @@ class ExchangeMethods(BaseMethods):
         """
         return while_it_lasts(
             lambda: bundles.export_car(
-                self.blocks, path_text(path), self._chosen(branches, tags), progress
+                self.blocks, as_given(path), self._chosen(branches, tags), progress
             )
         )
 
     def import_car(
-        self, path: str | PathLike[str], *, prefix: str = "", progress: Progress | None = None
+        self, path: File, *, prefix: str = "", progress: Progress | None = None
     ) -> Bundle:
         """Read the branches and tags of a CAR file that `export_car` wrote; ids stay the same.
 
@@ -58,7 +57,7 @@ class ExchangeMethods(BaseMethods):
         that is not there is made. A branch that is there moves on if it only lags behind.
 
         Args:
-            path: the file.
+            path: the file: a path or a stream of bytes.
             prefix: what to put before the names of branches and tags, such as `theirs/`.
             progress: called now and then with how many objects have been checked.
 
@@ -73,7 +72,7 @@ class ExchangeMethods(BaseMethods):
         """
         return bundles.import_car(
             self.blocks,
-            path_text(path),
+            as_given(path),
             prefix=prefix,
             who=self._writer.author,
             when=self._writer.clock(),
@@ -82,7 +81,7 @@ class ExchangeMethods(BaseMethods):
 
     def export_jsonl(
         self,
-        path: str | PathLike[str],
+        path: File,
         revision: Revision = DEFAULT_BRANCH,
         *,
         prefix: str = "",
@@ -91,7 +90,7 @@ class ExchangeMethods(BaseMethods):
         """Write the records of one revision to a new file, one JSON object a line.
 
         Args:
-            path: where to write.
+            path: where to write: a path, or a stream of bytes, which gets all or nothing.
             revision: the revision.
             prefix: only keys that start with this.
             progress: called now and then with how many records have been written.
@@ -106,11 +105,11 @@ class ExchangeMethods(BaseMethods):
             AlreadyExistsError: something is at that path.
             EngineError: it cannot be written.
         """
-        return jsonl.export_jsonl(path_text(path), self.at(revision).scan(prefix), progress)
+        return jsonl.export_jsonl(as_given(path), self.at(revision).scan(prefix), progress)
 
     def import_jsonl(
         self,
-        path: str | PathLike[str],
+        path: File,
         branch: str = DEFAULT_BRANCH,
         *,
         author: str | None = None,
@@ -121,7 +120,7 @@ class ExchangeMethods(BaseMethods):
         Records under other keys stay. The values are as they were; ids and history are new.
 
         Args:
-            path: the file.
+            path: the file: a path or a stream of bytes.
             branch: the branch.
             author: who imports; the repository's author if not given.
             message: why.
@@ -136,8 +135,8 @@ class ExchangeMethods(BaseMethods):
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """
-        name = path_text(path)
-        lines = jsonl.read_jsonl(name)
+        file = as_given(path)
+        name, lines = name_of(file), jsonl.read_jsonl(file)
         return self.transact(
             lambda transaction: jsonl.put_lines(transaction, lines, name),
             branch,

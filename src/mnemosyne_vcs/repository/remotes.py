@@ -3,12 +3,14 @@
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from os import PathLike
+from typing import Literal, overload
 
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.format.objects import text_id
 from mnemosyne_vcs.merge import branches as merging
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
-from mnemosyne_vcs.model import Commit
-from mnemosyne_vcs.refs import DEFAULT_BRANCH, branch_ref, ref_names, remote_ref
+from mnemosyne_vcs.model import Commit, MergePlan
+from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT, branch_ref, ref_names, remote_ref
 from mnemosyne_vcs.repository.base import BaseMethods
 from mnemosyne_vcs.sync import branches as sync
 from mnemosyne_vcs.sync import remotes
@@ -146,6 +148,60 @@ class SyncMethods(BaseMethods):
                 progress=progress,
             )
 
+    @overload
+    def pull(
+        self,
+        remote: "str | PathLike[str] | SyncMethods" = ...,
+        branch: str = ...,
+        *,
+        into: str | None = ...,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
+        allow_unrelated: bool = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Commit: ...
+
+    @overload
+    def pull(
+        self,
+        remote: "str | PathLike[str] | SyncMethods" = ...,
+        branch: str = ...,
+        *,
+        into: str | None = ...,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
+        allow_unrelated: bool = ...,
+        progress: Progress | None = ...,
+        dry_run: Literal[True],
+    ) -> MergePlan: ...
+
+    @overload
+    def pull(
+        self,
+        remote: "str | PathLike[str] | SyncMethods" = ...,
+        branch: str = ...,
+        *,
+        into: str | None = ...,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        allow_mixed_vectors: bool = ...,
+        allow_unrelated: bool = ...,
+        progress: Progress | None = ...,
+        dry_run: bool,
+    ) -> Commit | MergePlan: ...
+
     def pull(
         self,
         remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
@@ -158,8 +214,10 @@ class SyncMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = None,
         strategy: Strategy | None = None,
         allow_mixed_vectors: bool = False,
+        allow_unrelated: bool = False,
         progress: Progress | None = None,
-    ) -> Commit:
+        dry_run: bool = False,
+    ) -> Commit | MergePlan:
         """Fetch a branch of another store and bring it into one here.
 
         The branch here is made if it is missing, and moved on if it has nothing of its own.
@@ -175,19 +233,28 @@ class SyncMethods(BaseMethods):
             resolutions: how to settle the conflict of each key, as in `merge`.
             strategy: how to settle all other conflicts, as in `merge`.
             allow_mixed_vectors: as in `merge`; a branch that is made or moved on is taken as it is.
+            allow_unrelated: merge also what has nothing in common with the branch here but the
+                first commit, as is so of a store that was named by mistake.
             progress: called now and then with how many objects have been looked at.
+            dry_run: fetch, but move no branch here, and say what would happen.
 
         Returns:
-            The commit that the branch here now points at.
+            The commit that the branch here now points at. With `dry_run` the plan, which starts
+            from the empty memory if the branch here is missing.
 
         Raises:
             ConflictError: a conflict is not settled; what was fetched stays.
+            ValidationError: the two have nothing in common; what was fetched stays.
             MnemosyneError: as `fetch` and `merge` raise.
         """
         fetched = self.fetch(remote, branches=[branch], progress=progress)
         theirs, target = self.blocks.commit(fetched.branches[branch]), into or branch
-        if self.blocks.engine.ref(branch_ref(target)) is None:
+        head = self.blocks.engine.ref(branch_ref(target))
+        if head is None and not dry_run:
             return self.create_branch(target, at=theirs.id)
+        ours = ROOT_COMMIT if head is None else self.blocks.commit(text_id(head))
+        if not allow_unrelated:
+            merging.require_related(self.blocks, ours, theirs, fetched.called(branch))
         wishes = merging.Wishes(
             author,
             message or f"merge {fetched.called(branch)} into {target}",
@@ -197,6 +264,8 @@ class SyncMethods(BaseMethods):
             fast_forward=True,
             allow_mixed_vectors=allow_mixed_vectors,
         )
+        if dry_run:
+            return merging.plan(self._writer, theirs, target, wishes, ours)
         return merging.merge(self._writer, theirs, target, wishes)
 
     @contextmanager

@@ -21,7 +21,7 @@ from mnemosyne_vcs.errors import (
     ReadOnlyError,
     ValidationError,
 )
-from mnemosyne_vcs.files import existing_file, new_file
+from mnemosyne_vcs.files import existing_file, name_of, new_file
 from mnemosyne_vcs.format.car import CarIndex, index_car, write_car
 from mnemosyne_vcs.format.objects import (
     Id,
@@ -49,7 +49,7 @@ class Bundle:
     """What was exported to a bundle, or imported from one.
 
     Attributes:
-        path: the file.
+        path: the file: a path or a stream.
         branches: the id of the commit that each branch names, by name.
         tags: the id of the commit that each tag names, by name.
         objects: how many objects the file holds.
@@ -65,13 +65,13 @@ class Bundle:
 
 
 def export_car(
-    blocks: Blocks, path: str, refs: Mapping[str, Id], progress: Progress | None = None
+    blocks: Blocks, path: str | BinaryIO, refs: Mapping[str, Id], progress: Progress | None = None
 ) -> Bundle:
     """Write refs and all that they reach to a new file. The same refs give the same bytes.
 
     Args:
         blocks: the objects.
-        path: where to write.
+        path: where to write: a path or a stream.
         refs: what to write, by ref name (`branch/…` or `tag/…`).
         progress: called now and then with how many objects have been written.
 
@@ -89,12 +89,12 @@ def export_car(
     with new_file(path) as file:
         written = _counted(_objects(blocks, refs.values()), progress)
         count = write_car(file, root, _first((root, manifest), written))
-    return _bundle(path, refs, count - 1)
+    return _bundle(name_of(path), refs, count - 1)
 
 
 def import_car(
     blocks: Blocks,
-    path: str,
+    path: str | BinaryIO,
     *,
     prefix: str,
     who: str,
@@ -108,7 +108,7 @@ def import_car(
 
     Args:
         blocks: where to.
-        path: the file.
+        path: the file: a path or a stream.
         prefix: what to put before the names of branches and tags, such as `theirs/`.
         who: the author of the moves, for the reflog.
         when: UTC milliseconds, for the reflog.
@@ -125,7 +125,7 @@ def import_car(
     if blocks.engine.read_only:
         raise ReadOnlyError(f"{blocks.engine.url} was opened read-only; an import writes to it")
     with existing_file(path) as file:
-        received = _Received(file, path)
+        received = _Received(file, name_of(path))
         _check(received, progress)
         refs = {_prefixed(name, prefix): head for name, head in received.refs().items()}
         for name in refs:
@@ -136,14 +136,14 @@ def import_car(
         except BaseException:
             blocks.renew()
             raise
-    return _bundle(path, refs, len(received.index.places))
+    return _bundle(received.url, refs, len(received.index.places))
 
 
-def check_car(path: str, progress: Progress | None = None) -> Bundle:
+def check_car(path: str | BinaryIO, progress: Progress | None = None) -> Bundle:
     """Check a bundle as an import does, and tell what it holds.
 
     Args:
-        path: the file.
+        path: the file: a path or a stream.
         progress: called now and then with how many objects have been checked.
 
     Raises:
@@ -153,9 +153,9 @@ def check_car(path: str, progress: Progress | None = None) -> Bundle:
         EngineError: the file cannot be read.
     """
     with existing_file(path) as file:
-        received = _Received(file, path)
+        received = _Received(file, name_of(path))
         _check(received, progress)
-        return _bundle(path, received.refs(), len(received.index.places))
+        return _bundle(received.url, received.refs(), len(received.index.places))
 
 
 def _check(received: "_Received", progress: Progress | None) -> None:

@@ -7,10 +7,11 @@ of numbers by name), `embedder`, `provenance` and `event_time`. History is not p
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import fields
-from typing import Any, NoReturn, cast
+from typing import Any, BinaryIO, cast
 
 from mnemosyne_vcs.errors import ValidationError
-from mnemosyne_vcs.files import existing_file, new_file
+from mnemosyne_vcs.files import existing_file, name_of, new_file
+from mnemosyne_vcs.format.validation import parse_json
 from mnemosyne_vcs.model import Provenance, Record
 from mnemosyne_vcs.transaction.transaction import Transaction
 
@@ -22,11 +23,13 @@ _PROVENANCE_FIELDS = {each.name for each in fields(Provenance)}
 _FIELDS = {"key", "content", "vectors", "embedder", "provenance", "event_time"}
 
 
-def export_jsonl(path: str, records: Iterable[Record], progress: Progress | None = None) -> int:
+def export_jsonl(
+    path: str | BinaryIO, records: Iterable[Record], progress: Progress | None = None
+) -> int:
     """Write records to a new file, one a line.
 
     Args:
-        path: where to write.
+        path: where to write: a path or a stream.
         records: the records.
         progress: called now and then with how many records have been written.
 
@@ -47,11 +50,11 @@ def export_jsonl(path: str, records: Iterable[Record], progress: Progress | None
     return count
 
 
-def read_jsonl(path: str) -> dict[int, dict[str, Any]]:
+def read_jsonl(path: str | BinaryIO) -> dict[int, dict[str, Any]]:
     """The records in a file, by the number of their line.
 
     Args:
-        path: the file, in UTF-8; empty lines are left out.
+        path: the file, a path or a stream, in UTF-8; empty lines are left out.
 
     Raises:
         NotFoundError: there is no such file.
@@ -60,12 +63,13 @@ def read_jsonl(path: str) -> dict[int, dict[str, Any]]:
     """
     lines: dict[int, dict[str, Any]] = {}
     keys: set[str] = set()
+    name = name_of(path)
     with existing_file(path) as file:
         for number, line in enumerate(file, 1):
             if line.strip():
-                lines[number] = record = _parsed(line, f"{path}, line {number}")
+                lines[number] = record = _parsed(line, f"{name}, line {number}")
                 if record["key"] in keys:
-                    raise ValidationError(f"{path}, line {number}: a second {record['key']!r}")
+                    raise ValidationError(f"{name}, line {number}: a second {record['key']!r}")
                 keys.add(record["key"])
     return lines
 
@@ -112,9 +116,9 @@ def _as_json(record: Record) -> dict[str, Any]:
 
 def _parsed(line: bytes, where: str) -> dict[str, Any]:
     try:
-        record = cast("object", json.loads(line, object_pairs_hook=_once, parse_constant=_refused))
-    except (ValueError, RecursionError) as error:
-        raise ValidationError(f"{where} is no JSON: {error}") from error
+        record = cast("object", parse_json(line))
+    except ValueError as error:
+        raise ValidationError(f"{where} is not JSON: {error}") from error
     if not isinstance(record, dict):
         raise ValidationError(f"{where} is no object")
     named = cast("dict[str, Any]", record)
@@ -128,17 +132,6 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     ):
         raise ValidationError(f"{where}: vectors are lists of numbers by name")
     return named
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    named = dict(pairs)
-    if len(named) < len(pairs):
-        raise ValueError("a name comes twice in one object")
-    return named
-
-
-def _refused(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no JSON number")
 
 
 def _provenance(known: object) -> Provenance:

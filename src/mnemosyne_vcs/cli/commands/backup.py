@@ -8,7 +8,7 @@ from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.progress import waiting
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.cli.transfers import FilePath
+from mnemosyne_vcs.cli.transfers import FilePath, require_file
 
 
 @click.command("backup", cls=Verb)
@@ -19,6 +19,7 @@ def command(session: Session, path: str) -> None:
 
     Other programs may read and write meanwhile; the copy is of one moment.
     """
+    require_file(path, "a backup")
     repository, output = session.open(), session.output
     with waiting("copying"):
         repository.backup(path)

@@ -1,11 +1,9 @@
 """`mnem bisect`."""
 
-import json
 import os
 import shlex
 import subprocess
 from collections.abc import Callable
-from typing import cast
 
 import click
 
@@ -15,6 +13,7 @@ from mnemosyne_vcs.cli.find_store import ENVIRONMENT
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
+from mnemosyne_vcs.format.validation import parse_json
 from mnemosyne_vcs.graph import Verdict
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.lookup import find_key
@@ -104,10 +103,11 @@ def _by_record(
 
 def _json(text: str) -> object:
     try:
-        return cast("object", json.loads(text))
-    except ValueError:
+        return parse_json(text)
+    except ValueError as error:
         raise ValidationError(
-            f"--equals {text!r} is no JSON; a text needs double quotes, as in --equals '\"{text}\"'"
+            f"--equals {text!r:.80} is not JSON ({error}); a text needs double quotes, as in "
+            f"--equals '\"{text:.80}\"'"
         ) from None
 
 

@@ -12,7 +12,7 @@ from mnemosyne_vcs.cli.commit_options import author_option
 from mnemosyne_vcs.cli.find_store import ENVIRONMENT
 from mnemosyne_vcs.cli.progress import progress
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.cli.transfers import show_names
+from mnemosyne_vcs.cli.transfers import require_file, show_names
 from mnemosyne_vcs.engine.shared import without_password
 from mnemosyne_vcs.errors import ValidationError
 
@@ -41,6 +41,7 @@ def command(
     url = target or session.url or os.environ.get(ENVIRONMENT) or DEFAULT_PATH
     if url.startswith("memory:"):
         raise ValidationError(f"{url} would be gone at once; name a file instead")
+    require_file(url, "a copy")
     with progress("copying") as advance:
         copy = mnemosyne_vcs.clone(
             source,

@@ -6,7 +6,7 @@ import click
 
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.cli.transfers import FilePath
+from mnemosyne_vcs.cli.transfers import FilePath, require_file
 from mnemosyne_vcs.present.to_json import commit_json
 
 
@@ -20,6 +20,7 @@ def command(session: Session, path: str) -> None:
     """
     from mnemosyne_vcs.cli.demo import run
 
+    require_file(path, "this")
     output = session.output
     try:
         story = run(Path(path), output.console())

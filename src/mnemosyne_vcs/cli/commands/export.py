@@ -6,7 +6,15 @@ from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.progress import progress
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.cli.transfers import FORMATS, FilePath, bundle_json, format_of, show_bundle
+from mnemosyne_vcs.cli.streams import STREAM
+from mnemosyne_vcs.cli.transfers import (
+    FORMATS,
+    FilePath,
+    bundle_json,
+    format_of,
+    show_bundle,
+    target_of,
+)
 
 
 @click.command("export", cls=Verb)
@@ -37,7 +45,7 @@ def command(
     at: str | None,
     prefix: str | None,
 ) -> None:
-    """Write a new file at PATH for other stores and programs.
+    """Write a new file at PATH, or standard output if it is -, for other stores and programs.
 
     car holds branches and tags with their whole history, which `mnem import` gives the same
     commit ids. jsonl holds the records of one branch as they are now, one JSON object a line.
@@ -57,7 +65,11 @@ def _export_car(session: Session, path: str, only: tuple[str, ...]) -> None:
     branches = [name for name in only if name in known] if only else None
     tags = [name for name in only if name not in known] if only else None
     with progress("writing", lambda: repository.stats().objects) as advance:
-        bundle = repository.export_car(path, branches=branches, tags=tags, progress=advance)
+        target = target_of(output, path, "car")
+        bundle = repository.export_car(target, branches=branches, tags=tags, progress=advance)
+    if path == STREAM:
+        output.remark(f"wrote {describe.counted(bundle.objects, 'object')}")
+        return
     output.did(f"{path} was written")
     if output.as_json:
         output.json(bundle_json(bundle))
@@ -69,7 +81,11 @@ def _export_jsonl(session: Session, path: str, at: str, prefix: str) -> None:
     repository, output = session.open(), session.output
     commit = repository.resolve(at)
     with progress("writing", lambda: repository.at(commit.id).count(prefix)) as advance:
-        count = repository.export_jsonl(path, commit.id, prefix=prefix, progress=advance)
+        target = target_of(output, path, "jsonl")
+        count = repository.export_jsonl(target, commit.id, prefix=prefix, progress=advance)
+    if path == STREAM:
+        output.remark(f"wrote {describe.counted(count, 'record')} as of {at}")
+        return
     output.did(f"{path} was written")
     if output.as_json:
         output.json({"path": path, "format": "jsonl", "commit": commit.id, "records": count})

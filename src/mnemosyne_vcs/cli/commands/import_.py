@@ -7,7 +7,14 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, message_option, show_commit
 from mnemosyne_vcs.cli.progress import progress, waiting
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.cli.transfers import FORMATS, FilePath, bundle_json, format_of, show_bundle
+from mnemosyne_vcs.cli.transfers import (
+    FORMATS,
+    FilePath,
+    bundle_json,
+    format_of,
+    show_bundle,
+    source_of,
+)
 
 
 @click.command("import", cls=Verb)
@@ -32,7 +39,7 @@ def command(
     message: str,
     author: str | None,
 ) -> None:
-    """Read a file that `mnem export` wrote: all of it, or nothing.
+    """Read a file that `mnem export` wrote, or standard input if PATH is -: all of it, or nothing.
 
     car brings its branches and tags with the same commit ids. A branch that is here moves on if
     it only lags behind; if it went another way, take the other in with --under theirs/ and merge.
@@ -45,11 +52,11 @@ def command(
     if chosen == "jsonl":
         before = repository.branches().get(session.branch)
         with waiting("reading"):
-            commit = repository.import_jsonl(path, session.branch, message=message)
+            commit = repository.import_jsonl(source_of(path), session.branch, message=message)
         show_commit(output, commit if commit.id != before else None)
         return
     with progress("checking") as advance:
-        bundle = repository.import_car(path, prefix=under or "", progress=advance)
+        bundle = repository.import_car(source_of(path), prefix=under or "", progress=advance)
     output.did(f"{path} was imported")
     if output.as_json:
         output.json(bundle_json(bundle))

@@ -8,6 +8,7 @@ import mnemosyne_vcs
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.find_store import ENVIRONMENT
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.cli.transfers import require_file
 from mnemosyne_vcs.engine.shared import without_password
 from mnemosyne_vcs.errors import (
     AlreadyExistsError,
@@ -30,6 +31,7 @@ def command(session: Session, path: str | None) -> None:
     url = path or session.url or os.environ.get(ENVIRONMENT) or DEFAULT_PATH
     if url.startswith("memory:"):
         raise ValidationError(f"{url} would be gone at once; name a file instead")
+    require_file(url, "this")
     try:
         mnemosyne_vcs.open(url, read_only=True).close()
     except (NotFoundError, CorruptObjectError):  # an empty file becomes a store

@@ -4,7 +4,7 @@ from functools import partial
 
 import click
 
-from mnemosyne_vcs.cli import completion
+from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import (
     author_option,
@@ -12,13 +12,18 @@ from mnemosyne_vcs.cli.commit_options import (
     mixed_option,
     show_commit,
 )
+from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
+from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
 from mnemosyne_vcs.cli.progress import progress
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.merge.branches import require_related
 from mnemosyne_vcs.merge.resolutions import Strategy
-from mnemosyne_vcs.model import MergePlan
+from mnemosyne_vcs.model import Commit, MergePlan
+from mnemosyne_vcs.present.to_json import commit_json
+from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 
 
@@ -27,8 +32,14 @@ from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 @click.argument("name", metavar="BRANCH", required=False, shell_complete=completion.branches)
 @resolve_options
 @mixed_option
+@click.option(
+    "--allow-unrelated",
+    is_flag=True,
+    help="Also merge what has nothing in common with the branch here.",
+)
 @message_option
 @author_option
+@dry_run_option
 @pass_session
 def command(
     session: Session,
@@ -37,26 +48,32 @@ def command(
     resolve: tuple[str, ...],
     strategy: Strategy | None,
     allow_mixed_vectors: bool,
+    allow_unrelated: bool,
     message: str,
     author: str | None,
+    dry_run: bool,
 ) -> None:
     """Fetch BRANCH of the store REMOTE and bring it into the branch of -b.
 
     REMOTE is the name of a remote, origin if not given, or a URL or path; BRANCH is that of -b if
     not given. A branch that is not here is made. One that has nothing of its own moves on.
     Otherwise both are merged, and conflicts are settled as with `mnem merge`.
+    If they have nothing in common, REMOTE may be the wrong store, and nothing is merged unless
+    --allow-unrelated is given. --dry-run fetches, but moves no branch here.
     """
-    wishes = Wishes(resolutions(resolve), strategy, dry_run=False, yes=True)
+    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
     repository, output = session.open(author=session.author(author)), session.output
     into = session.branch
     name = name or into
     with progress("fetching") as advance:
         fetched = repository.fetch(remote, branches=[name], progress=advance)
     theirs = repository.resolve(fetched.branches[name])
-    if into not in repository.branches():
-        show_commit(output, repository.create_branch(into, at=theirs.id))
-        return
     source = fetched.called(name)
+    if into not in repository.branches():
+        _make(output, repository, into, theirs, dry_run=dry_run)
+        return
+    if not allow_unrelated:
+        require_related(repository.blocks, repository.resolve(into), theirs, source)
     message = message or f"merge {source} into {into}"
 
     def sides(plan: Plan) -> Sides:
@@ -83,3 +100,15 @@ def command(
         nothing=f"nothing new: {into} has all of {source} already",
     )
     carry_out(session, repository, act, wishes)
+
+
+def _make(
+    output: Output, repository: Repository, name: str, theirs: Commit, *, dry_run: bool
+) -> None:
+    """Make the branch that is not here."""
+    if not dry_run:
+        show_commit(output, repository.create_branch(name, at=theirs))
+    elif output.as_json:
+        output.json({"theirs": commit_json(theirs), "ours": None, "changes": [], "conflicts": []})
+    else:
+        output.line("branch ", Styled(name, "key"), " would be made at ", *describe.byline(theirs))

@@ -1,6 +1,5 @@
 """`mnem put`."""
 
-import json
 import sys
 from collections.abc import Callable
 from typing import Any, cast
@@ -10,10 +9,11 @@ import click
 from mnemosyne_vcs.cli import completion
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, commit_once, message_option, show_commit
-from mnemosyne_vcs.cli.input import read_text
 from mnemosyne_vcs.cli.output import is_terminal
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.cli.streams import read_text
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
+from mnemosyne_vcs.format.validation import parse_json
 from mnemosyne_vcs.model import JSON, Provenance
 from mnemosyne_vcs.present.lookup import locate
 from mnemosyne_vcs.repository import Repository
@@ -123,11 +123,9 @@ def _read(value: str | None) -> str:
 
 def _parsed(text: str, what: str, hint: str = "") -> Any:
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
+        return parse_json(text)
+    except ValueError as error:
         raise ValidationError(f"{what} is not JSON: {error}{hint}") from None
-    except RecursionError:
-        raise ValidationError(f"{what} is nested too deeply") from None
 
 
 def _numbers(text: str) -> list[float]:

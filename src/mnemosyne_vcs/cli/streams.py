@@ -1,11 +1,14 @@
-"""Reading what is given on standard input."""
+"""Standard input and output as bytes, which `-` stands for."""
 
 import sys
 from typing import BinaryIO, cast
 
 from mnemosyne_vcs.errors import EngineError, ValidationError
 
-__all__ = ["read_text", "stdin_bytes"]
+__all__ = ["STREAM", "read_text", "stdin_bytes", "stdout_bytes"]
+
+STREAM = "-"
+"""The path that means standard input or output."""
 
 
 def read_text() -> str:
@@ -36,3 +39,15 @@ def stdin_bytes() -> BinaryIO:
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison]
         raise EngineError("standard input is closed, so nothing can be read from it")
     return cast("BinaryIO", sys.stdin.buffer)
+
+
+def stdout_bytes() -> BinaryIO:
+    """Standard output as bytes.
+
+    Raises:
+        EngineError: it is closed.
+    """
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]
+        raise EngineError("standard output cannot be written: it is closed")
+    sys.stdout.flush()
+    return cast("BinaryIO", sys.stdout.buffer)
