@@ -374,3 +374,31 @@ def test_a_moved_record_is_one_change(mnem, store):
 
     assert f"moved  /archive/team  from {TEAM}" in mnem("show").lines
     assert mnem("log", "--oneline", "-n", "1").stdout.endswith("1 added, 1 removed\n")
+
+
+@pytest.mark.parametrize("gone, there", [("a/r1", ["a/r10"]), ("a/r1", ["b/r10", "b/r11"]),
+                                         ("r1", ["r10"]), ("a/r1", ["a/r10", "a/r11"]),
+                                         ("gone/r1", ["r10", "r12"])])  # fmt: skip
+def test_a_whole_id_goes_before_the_start_of_another_though_its_record_is_gone(
+    mnem, here, gone, there
+):
+    with mnemosyne_vcs.open("ids.mnem", create=True) as repo:
+        for key in (gone, *there):
+            repo.put(key, key)
+        repo.delete(gone)
+
+    assert mnem("why", "r1", "--json").json["key"] == gone
+    assert mnem("why", gone, "--json").json["key"] == gone
+    assert mnem("blame", "r1", "--json").json["key"] == gone
+    assert len(mnem("log", "--key", "r1", "--json").jsonl) == 2
+
+
+def test_ids_of_deleted_records_that_are_alike(mnem, here):
+    with mnemosyne_vcs.open("ids.mnem", create=True) as repo:
+        for key in ("a/r1", "b/r1", "a/x", "b/x"):
+            repo.put(key, key)
+        repo.delete("a/r1")
+        repo.delete("b/r1")
+
+    assert "a/r1, b/r1" in mnem("why", "r1", code=5).stderr
+    assert "no commit" in mnem("why", "r2", code=3).stderr

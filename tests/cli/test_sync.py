@@ -130,6 +130,29 @@ class TestKeepingUp:
         fetched = mnem("-s", "new.mnem", "fetch", str(copy), "--only", "main")
         assert fetched.lines[1].split()[:4] == ["branch", "main", "of", f"sqlite:///{copy}"]
 
+    def test_a_wrong_store_is_not_merged_unasked(self, mnem, store, copy):
+        mnem("init", "wrong.mnem")
+        mnem("-s", "wrong.mnem", "put", "theirs", "1")
+        before = head(copy)
+        for more in ((), ("--dry-run",)):
+            ran = mnem("pull", "wrong.mnem", *more, "-s", str(copy), code=5)
+            assert "nothing in common" in ran.stderr and "--allow-unrelated" in ran.stderr
+        assert head(copy) == before
+        mnem("pull", "wrong.mnem", "--allow-unrelated", "-s", str(copy))
+        assert mnem("show", "theirs", "-s", str(copy)).stdout
+
+    def test_a_pull_can_be_tried(self, mnem, store, copy, apart):
+        assert "nothing was written" in mnem("pull", "--dry-run", code=4).stderr
+        plan = mnem("pull", "--dry-run", "--strategy", "theirs", "--json").json
+        assert [change["key"] for change in plan["changes"]] == [NOTE]
+        assert head(copy) == apart
+        made = mnem("-b", "new", "pull", "origin", "what-if", "--dry-run")
+        assert "branch new would be made at" in made.stdout
+        tried = mnem("-b", "new", "pull", "origin", "what-if", "--dry-run", "--json").json
+        assert tried["theirs"]["id"] == head(store.path, "what-if")
+        with mnemosyne_vcs.open(copy, read_only=True) as repo:
+            assert "new" not in repo.branches()
+
     def test_what_is_not_there(self, mnem, store, copy):
         assert "no remote 'elsewhere'" in mnem("fetch", "elsewhere", code=3).stderr
         assert "'none'" in mnem("pull", "origin", "none", code=3).stderr

@@ -238,6 +238,37 @@ class TestPull:
         assert copy.pull(filled(), "side", into="theirs").id == copy.branches()["theirs"]
         assert copy.branches().keys() == {"main", "theirs"}
 
+    def test_what_has_nothing_in_common_is_refused_unless_it_is_asked_for(self):
+        ours, theirs = filled(), fresh()
+        theirs.put("theirs", 1)
+        before = refs(ours)
+        for dry_run in (False, True):
+            with pytest.raises(ValidationError, match=r"nothing in common.*allow_unrelated"):
+                ours.pull(theirs, dry_run=dry_run)
+        assert refs(ours) == before
+        assert len(ours.pull(theirs, allow_unrelated=True).parents) == 2
+        assert "theirs" in ours.at()
+        theirs.put("theirs", 2)
+        assert len(ours.pull(theirs).parents) == 2
+
+    def test_an_empty_side_is_related_to_everything(self):
+        ours, theirs = fresh(), filled()
+        assert theirs.pull(ours) == theirs.resolve()
+        assert ours.pull(theirs) == theirs.resolve()
+
+    def test_a_dry_run_moves_no_branch(self):
+        repo = filled()
+        copy = mnemosyne_vcs.clone(repo, "memory://")
+        copy.put("mine", 1)
+        repo.put("k/005", "new")
+        before = copy.branches()
+        plan = copy.pull(repo, dry_run=True)
+        assert [change.key for change in plan.changes] == ["k/005"]
+        assert (plan.ours.id, plan.theirs.id) == (before["main"], repo.resolve().id)
+        made = copy.pull(repo, into="theirs", dry_run=True)
+        assert made.can_fast_forward and len(made.changes) == len(repo.at())
+        assert copy.branches() == before
+
 
 class TestRemotes:
     @pytest.fixture
