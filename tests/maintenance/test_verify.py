@@ -100,7 +100,7 @@ def test_what_is_copied_while_it_is_collected_is_whole(repo: Repository, tmp_pat
 def test_a_copy_of_a_store_that_is_collected_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mnemosyne_vcs.maintenance.verify.BATCH", 2)
+    monkeypatch.setattr("mnemosyne_vcs.maintenance.backup.BATCH", 2)
     repo, names = fresh(), count()
 
     def back_up(other: Repository) -> None:
