@@ -260,6 +260,28 @@ def mined(prefix: str, accept) -> str:
     return next(key for key in candidates if accept(priority(0, key)))
 
 
+@pytest.mark.parametrize("behind", range(LONGEST - SHORTEST, LONGEST + SHORTEST))
+def test_a_node_grows_if_the_last_key_that_its_cut_saw_goes_or_comes(behind):
+    """A node of the least size, and the key after its window, which cuts it if it can be seen."""
+    cuts = {SHORTEST - 1: 1, LONGEST: 0}
+
+    def nth(index: int) -> str:
+        least = cuts.get(index)
+        accept = (lambda found: found[0] == least) if index in cuts else (lambda f: f[0] > 1)
+        return mined(f"{index:03}", accept)
+
+    keys = [nth(index) for index in range(LONGEST * 3)]
+    records = {key: record(key) for key in keys}
+    assert len(rebuilt(records)[0][0].keys) == SHORTEST
+    gone = keys[behind]
+    rest = {key: each for key, each in records.items() if key != gone}
+    grows = SHORTEST <= behind < LONGEST
+    assert len(rebuilt(rest)[0][0].keys) == (LONGEST if grows else SHORTEST)
+    forest = Forest()
+    assert forest.edit(forest.build(records), {gone: None}).root == rebuilt_root(rest)
+    assert forest.edit(forest.build(rest), {gone: records[gone]}).root == rebuilt_root(records)
+
+
 def keys_by_priority(size: int, *, ascending: bool) -> list[str]:
     def nth(index: int) -> str:
         slot = index if ascending else size - 1 - index
