@@ -13,7 +13,7 @@ BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 .PHONY: demo test test-core test-crewai test-postgres test-objectstore lint docs bench audit conformance format soak clean
 
 demo: $(UV)
-	$(DEMO) mnem demo "$$(mktemp -d)/demo.mnem"
+	$(DEMO) mnem demo --crewai "$$(mktemp -d)/demo.mnem"
 	@echo "(mnem is .venv-crewai/bin/mnem here)"
 
 test: lint docs test-core test-crewai test-postgres test-objectstore

@@ -13,7 +13,7 @@ from mnemosyne_vcs.cli.failures import EXIT_CODES, INTERRUPTED, exit_code, show_
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.cli.suggestions import GIT_WORDS, OTHER_WORDS, OtherWordError
 from mnemosyne_vcs.cli.warnings import plain_warnings
-from mnemosyne_vcs.errors import MnemosyneError
+from mnemosyne_vcs.errors import MnemosyneError, NotFoundError
 
 __all__ = ["SECTIONS", "Mnem", "mnem"]
 
@@ -28,6 +28,18 @@ SECTIONS = {
 }
 """Every verb, in the order of `mnem --help`. Verb `x-y` is `command` in `commands/x_y.py`;
 that of a Python keyword has a `_` at the end."""
+
+_FIRST_STEPS = (
+    "There is no store here yet. To begin:",
+    "",
+    "  mnem demo        see agents' memory go wrong and be put right; takes a second",
+    "  mnem init        make an empty store, memory.mnem, in this directory",
+    "  mnem -s URL log  look at a store that is elsewhere",
+    "  mnem --help      list all commands",
+    "",
+    'From Python, `mnemosyne_vcs.open("memory.mnem", create=True)` makes one too. The guides are',
+    "in docs/ of the source; begin with docs/guide/five-minutes.md.",
+)
 
 
 class Mnem(click.Group):
@@ -117,10 +129,12 @@ class Mnem(click.Group):
 @click.command(
     "mnem",
     cls=Mnem,
+    invoke_without_command=True,
     params=[*shared_options()],
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-def mnem() -> None:
+@click.pass_context
+def mnem(ctx: click.Context) -> None:
     """Version control for the memory of AI agents.
 
     The store is the one that -s names, else MNEMOSYNE_URL, else the only *.mnem file in this
@@ -131,3 +145,23 @@ def mnem() -> None:
 
     A KEY may be shortened to its last part, or to a start of that, if only one record fits.
     """
+    if ctx.invoked_subcommand is None:
+        _without_verb(ctx, ctx.ensure_object(Session))
+
+
+def _without_verb(ctx: click.Context, session: Session) -> None:
+    """Say what to do: how to begin where there is no store, else which verbs there are."""
+    if session.as_json:
+        raise click.UsageError("no command was given")
+    for line in _FIRST_STEPS if _no_store(session) else ctx.get_help().splitlines():
+        session.output.line(line)
+
+
+def _no_store(session: Session) -> bool:
+    try:
+        session.find_url()
+    except NotFoundError:
+        return True
+    except click.UsageError:  # several
+        return False
+    return False

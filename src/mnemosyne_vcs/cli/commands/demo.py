@@ -12,24 +12,25 @@ from mnemosyne_vcs.present.to_json import commit_json
 
 @click.command("demo", cls=Verb)
 @click.argument("path", default="demo.mnem", type=FilePath())
+@click.option("--crewai", is_flag=True, help="Let real CrewAI crews play it.")
 @pass_session
-def command(session: Session, path: str) -> None:
-    """See a CrewAI crew's memory go wrong and be put right.
+def command(session: Session, path: str, *, crewai: bool) -> None:
+    """See agents' memory go wrong and be put right.
 
-    It plays offline, and leaves its store at PATH (demo.mnem if not given) to explore.
+    It runs offline with a scripted model, and leaves its store at PATH (demo.mnem if not given)
+    to explore.
     """
     from mnemosyne_vcs.cli.demo import run
 
     require_file(path, "this")
     output = session.output
     try:
-        story = run(Path(path), output.console())
+        story = run(Path(path), output.console(), crewai=crewai)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] != "crewai":
             raise
         raise click.ClickException(
-            "the demo plays with CrewAI, which is not installed: "
-            "pip install 'mnemosyne-vcs[crewai]'"
+            "CrewAI is not installed: pip install 'mnemosyne-vcs[crewai]', or leave out --crewai"
         ) from error
     if output.as_json:
         commits = {"learned": story.learned, "poisoned": story.poisoned, "undone": story.undone}

@@ -1,4 +1,4 @@
-"""The demo: a real CrewAI crew, offline, whose memory goes wrong and is put right."""
+"""The demo: agents, offline, whose memory goes wrong and is put right."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,25 +11,34 @@ if TYPE_CHECKING:
 __all__ = ["run"]
 
 
-def run(path: Path, console: "Console") -> "Story":
+def run(path: Path, console: "Console", *, crewai: bool = False) -> "Story":
     """Play the demo on a new store and leave the store behind.
 
     Args:
         path: the file to create.
         console: where to tell the story.
+        crewai: whether real CrewAI crews play it, rather than a loop of our own.
 
     Returns:
         What happened, as found in the store.
 
     Raises:
-        ImportError: crewai is not installed.
+        ImportError: crewai is wanted and not installed.
         AlreadyExistsError: there is something at the path.
         MnemosyneError: the store cannot be written.
     """
     from mnemosyne_vcs.cli.demo.narrator import ConsoleNarrator
+    from mnemosyne_vcs.cli.demo.story import tell
+
+    narrator = ConsoleNarrator(console)
+    if not crewai:
+        from mnemosyne_vcs.cli.demo.loop import LoopDesk
+
+        return tell(path, LoopDesk.open, narrator)
+
     from mnemosyne_vcs.cli.demo.quiet import quiet_crewai
 
     with quiet_crewai():
-        from mnemosyne_vcs.cli.demo.story import tell
+        from mnemosyne_vcs.cli.demo.crew import CrewDesk
 
-        return tell(path, ConsoleNarrator(console))
+        return tell(path, CrewDesk.open, narrator)

@@ -1,38 +1,27 @@
 """A support desk staffed by a real CrewAI crew, whose language model is a set of rules."""
 
-from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import Any, Self
 
 from crewai import Agent, Crew, Task
 from crewai.llms.base_llm import BaseLLM
 from crewai.memory import Memory
-from crewai.memory.types import MemoryRecord
 from crewai.tools import BaseTool
 
+from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend
 from mnemosyne_vcs.cli.demo import reader
+from mnemosyne_vcs.cli.demo.desk import HANDBOOK, Answer, supports
 from mnemosyne_vcs.cli.demo.embedder import embed
+from mnemosyne_vcs.model import Blame, Commit
+from mnemosyne_vcs.repository import Repository
 
-__all__ = ["Answer", "SupportDesk"]
+__all__ = ["CrewDesk"]
 
-_HANDBOOK = "The handbook says: Enterprise within 4 hours, Team within 1 day, Free within 5 days."
 # With the hashing embedder, any two sentences about a customer's plan are nearer than this.
 _SIMILAR = 0.55
 
 
-@dataclass(frozen=True)
-class Answer:
-    """What the desk told a customer.
-
-    Attributes:
-        text: the answer.
-        evidence: the recalled memory that it rests on, None if there was none.
-    """
-
-    text: str
-    evidence: MemoryRecord | None
-
-
-class SupportDesk:
+class CrewDesk:
     """Agents that learn from documents and answer customers out of one memory.
 
     Args:
@@ -40,7 +29,8 @@ class SupportDesk:
         read_only: answer only, as over a past state.
     """
 
-    def __init__(self, storage: Any, *, read_only: bool = False) -> None:
+    def __init__(self, storage: MnemosyneStorageBackend, *, read_only: bool = False) -> None:
+        self._storage = storage
         self._llm = RuleLLM(model="rules")
         self._memory = Memory(
             storage=storage,
@@ -49,6 +39,20 @@ class SupportDesk:
             consolidation_threshold=_SIMILAR,
             read_only=read_only,
         )
+
+    @classmethod
+    def open(cls, path: Path) -> Self:
+        """A desk with a new memory in a file.
+
+        Raises:
+            MnemosyneError: the store cannot be made.
+        """
+        return cls(MnemosyneStorageBackend(str(path)))
+
+    @property
+    def repository(self) -> Repository:
+        """The repository that holds the memory."""
+        return self._storage.repository
 
     def learn(self, role: str, *documents: str) -> None:
         """Have one agent read documents, one task each, and note what they say.
@@ -72,13 +76,30 @@ class SupportDesk:
             question: what the customer asks, with `customer NUMBER` in it.
 
         Returns:
-            The answer and the memory that it rests on.
+            The answer and the id of the memory that it rests on.
         """
         agent = self._agent("Support agent")
         task = Task(description=question, name="Answer", expected_output="an answer", agent=agent)
         text = self._kickoff(agent, task)
         recalled = (match.record for match in self._memory.recall(question, limit=5))
-        return Answer(text, next((r for r in recalled if _supports(r, question, text)), None))
+        ids = (r.id for r in recalled if supports(r.content, question, text))
+        return Answer(text, next(ids, None))
+
+    def why(self, evidence: str) -> Blame:
+        """Who wrote a memory.
+
+        Args:
+            evidence: the memory's id.
+        """
+        return self._storage.why(evidence)
+
+    def at(self, commit: Commit) -> Self:
+        """A desk that answers from the memory as it stood at a commit.
+
+        Args:
+            commit: the commit.
+        """
+        return type(self)(self._storage.at(commit), read_only=True)
 
     def close(self) -> None:
         """Wait for what is still being saved and close the memory and its storage."""
@@ -88,7 +109,7 @@ class SupportDesk:
         return Agent(
             role=role,
             goal="help each customer on time",
-            backstory=_HANDBOOK,
+            backstory=HANDBOOK,
             llm=self._llm,
             tools=tools or [],
         )
@@ -160,11 +181,6 @@ class RuleLLM(BaseLLM):
             Always 0.
         """
         return 0
-
-
-def _supports(record: MemoryRecord, question: str, text: str) -> bool:
-    """Whether the record, and not the question alone, leads to this answer."""
-    return reader.answer(question) != text == reader.answer(f"{question}\n{record.content}")
 
 
 def _joined(messages: list[dict[str, Any]]) -> str:

@@ -41,7 +41,7 @@ class ConsoleNarrator:
         self._print(Text(printable(text)))
 
     def exchange(self, question: str, answer: str) -> None:
-        """Show a customer's question and the answer that the crew gave.
+        """Show a customer's question and the answer.
 
         Args:
             question: the question.

@@ -8,7 +8,7 @@ import json
 import re
 from dataclasses import dataclass
 
-__all__ = ["Fact", "answer", "consolidate", "distil", "respond"]
+__all__ = ["Fact", "answer", "consolidate", "distil", "read", "respond"]
 
 _DOCUMENT = re.compile(
     r"^(?:Current Task: )?(?P<kind>Ticket|Note) (?P<number>\d+): (?P<body>.+)$", re.M
@@ -46,7 +46,7 @@ def respond(prompt: str) -> str:
     Returns:
         A thought, then an action or a final answer.
     """
-    fact = _read(prompt)
+    fact = read(prompt)
     if fact is None:
         return _final(answer(prompt))
     if f"Noted: {fact.content}" in prompt:
@@ -111,11 +111,17 @@ def distil(prompt: str) -> str:
     return json.dumps({"recall_queries": queries[:3], "complexity": "simple"})
 
 
-def _read(prompt: str) -> Fact | None:
+def read(prompt: str) -> Fact | None:
     """The fact in the document of the prompt.
 
     A plan that the document states counts. Failing that, the word "downgrade" does: too hasty a
     reading, since the document may only ask about one.
+
+    Args:
+        prompt: the handbook, then the document.
+
+    Returns:
+        The fact, None if there is no document or it names no customer and plan.
     """
     document = _DOCUMENT.search(prompt)
     customer = _CUSTOMER.search(document["body"]) if document else None

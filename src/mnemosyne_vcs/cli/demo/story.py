@@ -1,14 +1,13 @@
 """The demo's story: a belief goes wrong, is traced, taken back, and still found in the past."""
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend
 from mnemosyne_vcs.cli import describe
-from mnemosyne_vcs.cli.demo.crew import Answer, SupportDesk
+from mnemosyne_vcs.cli.demo.desk import Answer, Desk
 from mnemosyne_vcs.errors import AlreadyExistsError
 from mnemosyne_vcs.model import Blame, Commit
 from mnemosyne_vcs.revision import short_id
@@ -39,7 +38,7 @@ class Narrator(Protocol):
         ...
 
     def exchange(self, question: str, answer: str) -> None:
-        """Show a customer's question and the answer that the crew gave."""
+        """Show a customer's question and the answer."""
         ...
 
     def facts(self, facts: Mapping[str, str]) -> None:
@@ -80,11 +79,12 @@ class Story:
     healed_blame: Blame
 
 
-def tell(path: Path, narrator: Narrator) -> Story:
+def tell(path: Path, open_desk: Callable[[Path], Desk], narrator: Narrator) -> Story:
     """Play the story on a new store and leave the store behind.
 
     Args:
         path: the file to create.
+        open_desk: makes a desk whose memory is in that file.
         narrator: who tells it meanwhile.
 
     Returns:
@@ -96,17 +96,16 @@ def tell(path: Path, narrator: Narrator) -> Story:
     """
     if path.exists():
         raise AlreadyExistsError(f"{path} exists: remove it or name another file for the demo")
-    backend = MnemosyneStorageBackend(str(path))
-    desk = SupportDesk(backend)
+    desk = open_desk(path)
     try:
-        right, learned = _first_run(backend, desk, narrator)
-        wrong, poisoned = _second_run(backend, desk, narrator)
-        narrator.chapter("Why does the crew believe that?")
-        wrong_blame = _show_blame(backend, wrong, narrator)
-        undone = _undo(backend, poisoned, narrator)
+        right, learned = _first_run(desk, narrator)
+        wrong, poisoned = _second_run(desk, narrator)
+        narrator.chapter("Where does that answer come from?")
+        wrong_blame = _show_blame(desk, wrong, narrator)
+        undone = _undo(desk, poisoned, narrator)
         healed = _ask(desk, narrator)
-        healed_blame = _show_blame(backend, healed, narrator)
-        then, before = _look_back(backend, poisoned, learned, narrator)
+        healed_blame = _show_blame(desk, healed, narrator)
+        then, before = _look_back(desk, poisoned, learned, narrator)
     finally:
         desk.close()
     _farewell(path, healed_blame.key, poisoned, narrator)
@@ -115,45 +114,41 @@ def tell(path: Path, narrator: Narrator) -> Story:
     )
 
 
-def _first_run(
-    backend: MnemosyneStorageBackend, desk: SupportDesk, narrator: Narrator
-) -> tuple[Answer, Commit]:
-    narrator.chapter("Run 1: a crew learns from two tickets")
+def _first_run(desk: Desk, narrator: Narrator) -> tuple[Answer, Commit]:
+    narrator.chapter("Run 1: an agent learns from two tickets")
     for ticket in _TICKETS:
         narrator.line(ticket)
     desk.learn("Onboarding analyst", *_TICKETS)
-    _show_commits(backend, None, narrator)
-    return _ask(desk, narrator), backend.repository.resolve("main")
+    _show_commits(desk, None, narrator)
+    return _ask(desk, narrator), desk.repository.resolve("main")
 
 
-def _second_run(
-    backend: MnemosyneStorageBackend, desk: SupportDesk, narrator: Narrator
-) -> tuple[Answer, Commit]:
-    before = backend.repository.resolve("main")
-    narrator.chapter("Run 2: another crew reads a note, too hastily")
+def _second_run(desk: Desk, narrator: Narrator) -> tuple[Answer, Commit]:
+    before = desk.repository.resolve("main")
+    narrator.chapter("Run 2: another agent reads a note, too hastily")
     narrator.line(_NOTE)
     desk.learn("Account reviewer", _NOTE)
-    _show_commits(backend, before, narrator)
-    return _ask(desk, narrator), backend.repository.resolve("main")
+    _show_commits(desk, before, narrator)
+    return _ask(desk, narrator), desk.repository.resolve("main")
 
 
-def _undo(backend: MnemosyneStorageBackend, poisoned: Commit, narrator: Narrator) -> Commit:
+def _undo(desk: Desk, poisoned: Commit, narrator: Narrator) -> Commit:
     narrator.chapter("Take back what that run wrote")
     run = poisoned.trailers["Run-Id"]
-    undone = backend.repository.undo(run=run, author="support-lead", message="note 118 was misread")
+    undone = desk.repository.undo(run=run, author="support-lead", message="note 118 was misread")
     narrator.line(f"undo run {run}")
     narrator.line(f"commit {_summary(undone)}")
     return undone
 
 
 def _look_back(
-    backend: MnemosyneStorageBackend, poisoned: Commit, learned: Commit, narrator: Narrator
+    desk: Desk, poisoned: Commit, learned: Commit, narrator: Narrator
 ) -> tuple[Answer, Answer]:
-    narrator.chapter("What did the crew believe at the time?")
+    narrator.chapter("What did the agents believe at the time?")
     answers: list[Answer] = []
     for commit in (poisoned, learned):
         narrator.line(f"at {_summary(commit)}")
-        answers.append(_ask(SupportDesk(backend.at(commit.id), read_only=True), narrator))
+        answers.append(_ask(desk.at(commit), narrator))
     return answers[0], answers[1]
 
 
@@ -169,26 +164,24 @@ def _farewell(path: Path, key: str, poisoned: Commit, narrator: Narrator) -> Non
     )
 
 
-def _ask(desk: SupportDesk, narrator: Narrator) -> Answer:
+def _ask(desk: Desk, narrator: Narrator) -> Answer:
     answer = desk.ask(_QUESTION)
     narrator.exchange(_QUESTION, answer.text)
     return answer
 
 
-def _show_blame(backend: MnemosyneStorageBackend, answer: Answer, narrator: Narrator) -> Blame:
+def _show_blame(desk: Desk, answer: Answer, narrator: Narrator) -> Blame:
     if answer.evidence is None:
         raise RuntimeError(f"no memory supports the answer {answer.text!r}")
-    blame = backend.why(answer.evidence.id)
+    blame = desk.why(answer.evidence)
     known = blame.record.provenance.known() if blame.record is not None else {}
     told = {name: str(known[name]) for name in ("agent", "task", "source", "run") if name in known}
     narrator.facts({"key": blame.key, "commit": _summary(blame.commit), **told})
     return blame
 
 
-def _show_commits(
-    backend: MnemosyneStorageBackend, since: Commit | None, narrator: Narrator
-) -> None:
-    for commit in reversed(list(backend.repository.log("main"))):
+def _show_commits(desk: Desk, since: Commit | None, narrator: Narrator) -> None:
+    for commit in reversed(list(desk.repository.log("main"))):
         if since is None or commit.generation > since.generation:
             narrator.line(f"commit {_summary(commit)}")
 
