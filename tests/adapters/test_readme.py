@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from mnemosyne_vcs.cli.app import SECTIONS
+
 pytest.importorskip("crewai")
 
 ROOT = Path(__file__).parents[2]
@@ -96,6 +98,8 @@ def test_shell_blocks_name_what_exists(page):
                     assert extra[1] is None or extra[1] in project["optional-dependencies"]
                 case ["make", target]:
                     assert re.search(rf"^{target}:", makefile, re.MULTILINE)
+                case ["mnem", verb]:
+                    assert any(verb in verbs for verbs in SECTIONS.values())
                 case other:
                     raise AssertionError(f"{page.name} shows {other}, which no test knows")
 
