@@ -7,7 +7,6 @@ import pytest
 from conftest import Clock
 from mnemosyne_vcs import InvalidRevisionError, NotFoundError, Repository, ValidationError
 from mnemosyne_vcs.engine.protocol import RefUpdate
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.revision import short_id
 
 HOUR = 3_600_000
@@ -164,7 +163,7 @@ def test_a_branch_or_tag_is_not_named_like_a_commit(repo: Repository):
 def test_a_branch_of_an_older_version_that_is_named_so_can_be_deleted(repo: Repository):
     commit = repo.put("a", 1)
     for kind in ("branch/", "tag/"):
-        update = RefUpdate(kind + commit.id, None, parse_id(commit.id))
+        update = RefUpdate(kind + commit.id, None, commit.cid)
         repo.blocks.engine.write({}, update)
     repo.delete_branch(commit.id)
     repo.delete_tag(commit.id)
@@ -173,7 +172,7 @@ def test_a_branch_of_an_older_version_that_is_named_so_can_be_deleted(repo: Repo
 
 def test_a_bundle_brings_no_such_name(repo: Repository, tmp_path: Path):
     commit = repo.put("a", 1)
-    repo.blocks.engine.write({}, RefUpdate(f"branch/{commit.id}", None, parse_id(commit.id)))
+    repo.blocks.engine.write({}, RefUpdate(f"branch/{commit.id}", None, commit.cid))
     path = tmp_path / "a.car"
     repo.export_car(path)
     repo.delete_branch(commit.id)

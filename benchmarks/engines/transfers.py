@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from benchmarks.engines.sites import Site
     from mnemosyne_vcs.blocks import Blocks
     from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
-    from mnemosyne_vcs.format.objects import Id
+    from mnemosyne_vcs.ids import Id
 
 LOADS = 10
 
@@ -164,7 +164,8 @@ def _needed(site: Site, repository: str, known: str | None) -> int:
 
 def _reached(blocks: Blocks, head: str) -> set[Id]:
     """All blocks that a commit reaches."""
-    from mnemosyne_vcs.format.objects import decode_record, parse_id
+    from mnemosyne_vcs.format.objects import decode_record
+    from mnemosyne_vcs.ids import parse_id
 
     lookup = blocks.walk()
     known: set[Id] = set()
@@ -175,7 +176,7 @@ def _reached(blocks: Blocks, head: str) -> set[Id]:
         if parse_id(name) not in known:
             known.add(parse_id(name))
             commit = lookup(name)
-            roots.add(parse_id(commit.root))
+            roots.add(commit.tree_cid)
             waiting += commit.parents
     records: set[Id] = set()
     level = roots

@@ -143,7 +143,6 @@ def content(row: int) -> dict[str, Any]:
 
 def made_by(repository: Repository, commit: Commit) -> bytes:
     """The bytes of the blocks that a commit has made, one after the other."""
-    from mnemosyne_vcs.format.objects import parse_id
     from mnemosyne_vcs.sync.new_objects import additions
 
     blocks = repository.blocks
@@ -153,7 +152,7 @@ def made_by(repository: Repository, commit: Commit) -> bytes:
 
     (added,) = additions(blocks, [commit])
     new = vectors(added.records) - vectors(added.replaced)
-    found = blocks.read([parse_id(commit.id), *added.nodes, *added.records, *new])
+    found = blocks.read([commit.cid, *added.nodes, *added.records, *new])
     return b"".join(found.values())
 
 

@@ -16,7 +16,6 @@ from mnemosyne_vcs.engine.protocol import Engine, ReadsAhead, ReadsInBulk, Reads
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
 from mnemosyne_vcs.forks import renew_after_fork
 from mnemosyne_vcs.format.objects import (
-    Id,
     Node,
     StoredRecord,
     check_id,
@@ -24,9 +23,8 @@ from mnemosyne_vcs.format.objects import (
     decode_node,
     decode_record,
     decode_vector,
-    parse_id,
-    text_id,
 )
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import Commit, Record, Vectors
 from mnemosyne_vcs.reach import is_held, is_reached
 
@@ -199,23 +197,20 @@ class Blocks:
             small = {block: data for block, data in values.items() if len(data) <= KEPT_BYTES}
             self._values.put_all(small)
 
-    def commit(self, commit: str) -> Commit:
-        """A commit by its id in text; raises as `read` does."""
-        block = parse_id(commit)
+    def commit(self, block: Id) -> Commit:
+        """A commit; raises as `read` does."""
         known = self._commits.get(block)
         if known is None:
             known = decode_commit(block, self.read_one(block))
             self._commits.put(block, known)
         return known
 
-    def find_commit(self, commit: str) -> Commit | None:
-        """A commit by its id in text; None if it is not in the store.
+    def find_commit(self, block: Id) -> Commit | None:
+        """A commit; None if it is not in the store.
 
         Raises:
-            ValidationError: the text is not an id.
             CorruptObjectError: the object is damaged, or is not a commit.
         """
-        block = parse_id(commit)
         known = self._commits.get(block)
         if known is None and (data := self.engine.read((block,)).get(block)) is not None:
             check_id(block, data)
@@ -227,28 +222,27 @@ class Blocks:
         """Whether a commit is in the past of what refs name now."""
         return is_held(self.engine, self._walk(self.find_commit), commit)
 
-    def walk(self) -> Callable[[str], Commit]:
+    def walk(self) -> Callable[[Id], Commit]:
         """A lookup of commits for one walk into the past; it raises as `read` does.
 
         Where the engine can, it reads ahead: the longer the walk, the more at once.
         """
         return self._walk(self.commit)
 
-    def _walk(self, read: Callable[[str], T]) -> Callable[[str], Commit | T]:
+    def _walk(self, read: Callable[[Id], T]) -> Callable[[Id], Commit | T]:
         engine = self.engine
         if not isinstance(engine, ReadsAhead):
             return read
         ahead = 1
 
-        def lookup(commit: str) -> Commit | T:
+        def lookup(block: Id) -> Commit | T:
             nonlocal ahead
-            block = parse_id(commit)
             known = self._commits.get(block)
             if known is None and ahead > 1:
                 self._keep_commits(engine.read_ahead(block, ahead))
                 known = self._commits.get(block)
             ahead = min(ahead * 2, MOST_AHEAD)
-            return known or read(commit)
+            return known or read(block)
 
         return lookup
 

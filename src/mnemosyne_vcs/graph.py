@@ -5,6 +5,7 @@ from heapq import heappop, heappush
 from typing import Literal, TypeAlias
 
 from mnemosyne_vcs.errors import InconclusiveError
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit
 
 __all__ = [
@@ -17,13 +18,14 @@ __all__ = [
     "merge_bases",
 ]
 
-Lookup = Callable[[str], Commit]
+Lookup: TypeAlias = Callable[[Id], Commit]
+"""Gives the commit that an id names."""
 
 Verdict: TypeAlias = bool | Literal["skip"]
 """Whether something holds at a commit; `skip` where that cannot be told."""
 
 
-def ancestors(lookup: Lookup, heads: Iterable[str], *, since: int = 0) -> Iterator[Commit]:
+def ancestors(lookup: Lookup, heads: Iterable[Id], *, since: int = 0) -> Iterator[Commit]:
     """Commits reachable from the heads, the heads included, each once and before its parents.
 
     Newest first: by generation, then time, then id.
@@ -33,26 +35,26 @@ def ancestors(lookup: Lookup, heads: Iterable[str], *, since: int = 0) -> Iterat
         heads: ids of the commits to start from.
         since: UTC milliseconds; commits older than this are left out with all before them.
     """
-    seen: set[str] = set()
+    seen: set[Id] = set()
     queue: list[tuple[int, int, str, Commit]] = []
 
-    def enqueue(commit_id: str) -> None:
-        if commit_id not in seen:
-            seen.add(commit_id)
-            commit = lookup(commit_id)
+    def enqueue(cid: Id) -> None:
+        if cid not in seen:
+            seen.add(cid)
+            commit = lookup(cid)
             if commit.time >= since:
-                heappush(queue, (-commit.generation, -commit.time, commit_id, commit))
+                heappush(queue, (-commit.generation, -commit.time, commit.id, commit))
 
     for head in heads:
         enqueue(head)
     while queue:
         commit = heappop(queue)[3]
         yield commit
-        for parent in commit.parents:
+        for parent in commit.parent_cids:
             enqueue(parent)
 
 
-def first_parents(lookup: Lookup, head: str) -> Iterator[Commit]:
+def first_parents(lookup: Lookup, head: Id) -> Iterator[Commit]:
     """The commit itself, then its first parent, and so on to the first commit.
 
     Args:
@@ -61,12 +63,12 @@ def first_parents(lookup: Lookup, head: str) -> Iterator[Commit]:
     """
     commit = lookup(head)
     yield commit
-    while commit.parents:
-        commit = lookup(commit.parents[0])
+    while commit.parent_cids:
+        commit = lookup(commit.parent_cids[0])
         yield commit
 
 
-def is_ancestor(lookup: Lookup, ancestor: str, descendant: str) -> bool:
+def is_ancestor(lookup: Lookup, ancestor: Id, descendant: Id) -> bool:
     """Whether one commit is the other or lies in its past.
 
     Args:
@@ -76,7 +78,7 @@ def is_ancestor(lookup: Lookup, ancestor: str, descendant: str) -> bool:
     """
     generation = lookup(ancestor).generation
     for commit in ancestors(lookup, [descendant]):
-        if commit.id == ancestor:
+        if commit.cid == ancestor:
             return True
         if commit.generation < generation:
             return False
@@ -86,8 +88,8 @@ def is_ancestor(lookup: Lookup, ancestor: str, descendant: str) -> bool:
 def bisect(
     lookup: Lookup,
     probe: Callable[[Commit], Verdict],
-    good: str,
-    bad: str,
+    good: Id,
+    bad: Id,
     *,
     descend: bool = True,
 ) -> Commit:
@@ -110,8 +112,8 @@ def bisect(
     while True:
         index = _first(line, probe)
         found = line[index]
-        known = line[index - 1].id if index else known
-        merged = found.parents[1:] if descend else ()
+        known = line[index - 1].cid if index else known
+        merged = found.parent_cids[1:] if descend else ()
         side = _line(lookup, merged[0], known) if merged else []
         verdict = probe(side[-1]) if side else False
         if verdict == "skip":
@@ -121,16 +123,16 @@ def bisect(
         line = side
 
 
-def _line(lookup: Lookup, head: str, known: str) -> list[Commit]:
+def _line(lookup: Lookup, head: Id, known: Id) -> list[Commit]:
     """First parents from a head, oldest first, without those in the past of a known commit."""
     border = lookup(known)
-    past: set[str] | None = None
+    past: set[Id] | None = None
     line: list[Commit] = []
     for commit in first_parents(lookup, head):
         if commit.generation <= border.generation:
-            if past is None and commit.id != known:
-                past = {each.id for each in ancestors(lookup, [known])}
-            if past is None or commit.id in past:
+            if past is None and commit.cid != known:
+                past = {each.cid for each in ancestors(lookup, [known])}
+            if past is None or commit.cid in past:
                 break
         line.append(commit)
     return line[::-1]
@@ -166,7 +168,7 @@ def _inconclusive(candidates: Sequence[Commit]) -> InconclusiveError:
 _OURS, _THEIRS, _BELOW = 1, 2, 4
 
 
-def merge_bases(lookup: Lookup, ours: Collection[str], theirs: str) -> list[Commit]:
+def merge_bases(lookup: Lookup, ours: Collection[Id], theirs: Id) -> list[Commit]:
     """The best common ancestors: those that are no ancestor of another common ancestor.
 
     Reads the commits of either side down to the bases, and no further.
@@ -179,18 +181,18 @@ def merge_bases(lookup: Lookup, ours: Collection[str], theirs: str) -> list[Comm
     Returns:
         The bases by generation, then id; more than one where histories cross.
     """
-    marks: dict[str, int] = {}
+    marks: dict[Id, int] = {}
     queue: list[tuple[int, str, Commit]] = []
     open_ends = 0
 
-    def mark(commit_id: str, new: int) -> None:
+    def mark(cid: Id, new: int) -> None:
         nonlocal open_ends
-        old = marks.get(commit_id)
-        marks[commit_id] = new if old is None else old | new
-        open_ends += not marks[commit_id] & _BELOW
+        old = marks.get(cid)
+        marks[cid] = new if old is None else old | new
+        open_ends += not marks[cid] & _BELOW
         if old is None:
-            commit = lookup(commit_id)
-            heappush(queue, (-commit.generation, commit_id, commit))
+            commit = lookup(cid)
+            heappush(queue, (-commit.generation, commit.id, commit))
         else:
             open_ends -= not old & _BELOW
 
@@ -200,11 +202,11 @@ def merge_bases(lookup: Lookup, ours: Collection[str], theirs: str) -> list[Comm
     bases: list[Commit] = []
     while open_ends:
         commit = heappop(queue)[2]
-        found = marks[commit.id]
+        found = marks[commit.cid]
         open_ends -= not found & _BELOW
         if found == _OURS | _THEIRS:
             bases.append(commit)
             found |= _BELOW
-        for parent in commit.parents:
+        for parent in commit.parent_cids:
             mark(parent, found)
     return sorted(bases, key=lambda commit: (commit.generation, commit.id))

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry, ListsHistoryIndex
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
-from mnemosyne_vcs.format.objects import Id, parse_id
 from mnemosyne_vcs.history.index import find_commit, index_entry
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit
 
 __all__ = ["wrong_entries"]
@@ -29,7 +29,7 @@ def wrong_entries(blocks: Blocks, commits: Iterable[Commit]) -> dict[Id, str]:
     if not isinstance(engine, HasHistoryIndex) or not isinstance(engine, ListsHistoryIndex):
         return {}
     listed = {entry.commit: entry for entry in engine.index_entries()}
-    reached = {parse_id(commit.id): commit for commit in commits}
+    reached = {commit.cid: commit for commit in commits}
     doubtful = [*_lacking(reached, listed), *_untrue(blocks, listed)]
     if not doubtful:
         return {}
@@ -45,7 +45,7 @@ def _lacking(reached: Mapping[Id, Commit], listed: _Listed) -> list[Id]:
     needed: set[Id] = set()
     for block, commit in sorted(reached.items(), key=lambda each: -each[1].generation):
         if block in needed or block in listed:
-            needed.update(map(parse_id, commit.parents))
+            needed.update(commit.parent_cids)
     return [block for block in needed if block in reached and block not in listed]
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from mnemosyne_vcs.frozen import freeze
+from mnemosyne_vcs.ids import Id, parse_id
 
 if TYPE_CHECKING:
     import numpy as np
@@ -224,7 +225,7 @@ class Commit:
     Attributes:
         id: the commit's id (a CIDv1 in base32).
         parents: ids of the commits that it follows; a merge has two, the first one none.
-        root: id of the tree that holds the records.
+        tree: id of the tree that holds the records.
         transaction: id of the transaction that made it (32 hex digits).
         author: who made it.
         message: why, in the author's words.
@@ -235,7 +236,7 @@ class Commit:
 
     id: str
     parents: tuple[str, ...]
-    root: str
+    tree: str
     transaction: str
     author: str
     message: str
@@ -245,6 +246,21 @@ class Commit:
 
     def __post_init__(self) -> None:
         freeze(self, "trailers")
+
+    @cached_property
+    def cid(self) -> Id:
+        """`id` as bytes, as the core knows it."""
+        return parse_id(self.id)
+
+    @cached_property
+    def parent_cids(self) -> tuple[Id, ...]:
+        """`parents` as bytes."""
+        return tuple(map(parse_id, self.parents))
+
+    @cached_property
+    def tree_cid(self) -> Id:
+        """`tree` as bytes."""
+        return parse_id(self.tree)
 
     @property
     def when(self) -> datetime | int:

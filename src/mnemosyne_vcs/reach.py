@@ -5,16 +5,14 @@ from collections.abc import Callable, Collection
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import CorruptObjectError
 from mnemosyne_vcs.format.objects import (
-    Id,
     decode_commit,
     decode_node,
     decode_record,
     is_vector,
     object_kind,
-    parse_id,
-    text_id,
 )
 from mnemosyne_vcs.graph import Lookup, ancestors
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit
 
 __all__ = ["is_held", "is_reached", "links"]
@@ -35,14 +33,14 @@ def links(block: Id, data: bytes) -> list[Id]:
     match object_kind(block, data):
         case "commit":
             commit = decode_commit(block, data)
-            return [parse_id(commit.root), *map(parse_id, commit.parents)]
+            return [commit.tree_cid, *commit.parent_cids]
         case "node":
             return list(decode_node(block, data).links)
         case _:
             return list(decode_record(block, data).vectors.values())
 
 
-def is_reached(engine: Engine, lookup: Callable[[str], Commit | None], wanted: Id) -> bool | None:
+def is_reached(engine: Engine, lookup: Callable[[Id], Commit | None], wanted: Id) -> bool | None:
     """Whether any ref leads to an object, which need not be there.
 
     Args:
@@ -53,23 +51,23 @@ def is_reached(engine: Engine, lookup: Callable[[str], Commit | None], wanted: I
     Returns:
         None if that cannot be told: it would take long, or something else is not there or damaged.
     """
-    heads = map(text_id, engine.refs().values())
+    heads = engine.refs().values()
     roots: dict[Id, None] = {}
     try:
         for commit in ancestors(_present(lookup), heads):
-            if parse_id(commit.id) == wanted:
+            if commit.cid == wanted:
                 return True
-            roots[parse_id(commit.root)] = None
+            roots[commit.tree_cid] = None
             if len(roots) > MOST_READ:
                 return None
         return _is_below(engine, wanted, roots)
     except _AbsentError as error:
-        return True if parse_id(error.commit) == wanted else None
+        return True if error.commit == wanted else None
     except CorruptObjectError:
         return None
 
 
-def is_held(engine: Engine, lookup: Callable[[str], Commit | None], commit: Commit) -> bool:
+def is_held(engine: Engine, lookup: Callable[[Id], Commit | None], commit: Commit) -> bool:
     """Whether a commit is in the past of what refs name now.
 
     Args:
@@ -78,8 +76,8 @@ def is_held(engine: Engine, lookup: Callable[[str], Commit | None], commit: Comm
         commit: the commit.
     """
     for _ in range(ATTEMPTS):
-        heads = {text_id(head) for head in engine.refs().values()}
-        if commit.id in heads:
+        heads = set(engine.refs().values())
+        if commit.cid in heads:
             return True
         try:
             for each in ancestors(_present(lookup), heads):
@@ -94,13 +92,13 @@ def is_held(engine: Engine, lookup: Callable[[str], Commit | None], commit: Comm
 
 
 class _AbsentError(Exception):
-    def __init__(self, commit: str) -> None:
+    def __init__(self, commit: Id) -> None:
         super().__init__(commit)
         self.commit = commit
 
 
-def _present(lookup: Callable[[str], Commit | None]) -> Lookup:
-    def look_up(commit: str) -> Commit:
+def _present(lookup: Callable[[Id], Commit | None]) -> Lookup:
+    def look_up(commit: Id) -> Commit:
         found = lookup(commit)
         if found is None:
             raise _AbsentError(commit)

@@ -19,15 +19,9 @@ from mnemosyne_vcs.errors import (
     RefConflictError,
     ValidationError,
 )
-from mnemosyne_vcs.format.objects import (
-    Id,
-    encode_commit,
-    is_commit_id,
-    object_id,
-    parse_id,
-    text_id,
-)
+from mnemosyne_vcs.format.objects import encode_commit, is_commit_id, object_id
 from mnemosyne_vcs.format.validation import check_name
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.tree import EMPTY_BLOCK, EMPTY_ROOT
 
@@ -41,6 +35,7 @@ __all__ = [
     "branch_ref",
     "check_new_name",
     "initialise",
+    "ref_heads",
     "ref_names",
     "remote_ref",
     "tag_ref",
@@ -56,7 +51,7 @@ def _root_commit() -> tuple[Commit, bytes]:
     unnamed = Commit(
         id="",
         parents=(),
-        root=text_id(EMPTY_ROOT),
+        tree=text_id(EMPTY_ROOT),
         transaction="0" * 32,
         author="",
         message="the empty memory",
@@ -128,17 +123,21 @@ def branch_head(blocks: Blocks, name: str) -> Commit:
         raise NotFoundError(
             f"there is no branch {name!r} in {blocks.engine.url}; create_branch({name!r}) makes one"
         )
-    return blocks.commit(text_id(head))
+    return blocks.commit(head)
+
+
+def ref_heads(blocks: Blocks, kind: str) -> dict[str, Id]:
+    """Commits by name, of all refs of a kind such as `BRANCH` or `TAG`, in order of name."""
+    return {name.removeprefix(kind): head for name, head in blocks.engine.refs(kind).items()}
 
 
 def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:
-    """Commit ids by name, of all refs of a kind such as `BRANCH` or `TAG`, in order of name."""
-    found = blocks.engine.refs(kind)
-    return {name.removeprefix(kind): text_id(head) for name, head in found.items()}
+    """As `ref_heads`, with ids as text."""
+    return {name: text_id(head) for name, head in ref_heads(blocks, kind).items()}
 
 
 def write_upon(
-    blocks: Blocks, objects: Mapping[Id, bytes], update: RefUpdate, commits: Collection[str]
+    blocks: Blocks, objects: Mapping[Id, bytes], update: RefUpdate, commits: Collection[Id]
 ) -> None:
     """Write and move a ref to what stands upon commits that perhaps no other ref reaches.
 
@@ -157,7 +156,7 @@ def write_upon(
     """
     engine = blocks.engine
     with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
-        blocks.read([parse_id(commit) for commit in commits])
+        blocks.read(commits)
         engine.write(objects, update)
 
 
@@ -186,7 +185,7 @@ def what_is_lacking(engine: Engine) -> str | None:
 def _holds_objects(engine: Engine) -> bool:
     if isinstance(engine, Enumerates):
         return any(engine.ids())
-    return bool(engine.read([parse_id(ROOT_COMMIT.id)]))
+    return bool(engine.read([ROOT_COMMIT.cid]))
 
 
 def initialise(blocks: Blocks, now: int) -> None:
@@ -209,7 +208,7 @@ def initialise(blocks: Blocks, now: int) -> None:
         if lacking is None or engine.refs():  # another process has just done it
             return
         raise CorruptObjectError(lacking)
-    root: Id = parse_id(ROOT_COMMIT.id)
+    root: Id = ROOT_COMMIT.cid
     objects = {EMPTY_ROOT: EMPTY_BLOCK, root: _ROOT_BLOCK}
     update = RefUpdate(
         branch_ref(DEFAULT_BRANCH),

@@ -23,9 +23,10 @@ from sys import maxsize
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import Enumerates, HasReflog
 from mnemosyne_vcs.errors import InvalidRevisionError, NotFoundError
-from mnemosyne_vcs.format.objects import ID_START, is_commit_id, is_vector, object_kind, text_id
+from mnemosyne_vcs.format.objects import ID_START, is_commit_id, is_vector, object_kind
 from mnemosyne_vcs.format.validation import milliseconds_of
 from mnemosyne_vcs.graph import ancestors, first_parents
+from mnemosyne_vcs.ids import parse_id, text_id
 from mnemosyne_vcs.model import Commit, ReflogEntry, Revision
 from mnemosyne_vcs.refs import BRANCH, REMOTE, TAG, branch_ref
 
@@ -100,13 +101,13 @@ def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str)
         raise NotFoundError(
             f"{revision!r}: commit {short_id(commit.id)} has {len(commit.parents)} parents"
         )
-    return blocks.commit(commit.parents[parent - 1]) if parent else commit
+    return blocks.commit(commit.parent_cids[parent - 1]) if parent else commit
 
 
 def _back(blocks: Blocks, commit: Commit, steps: int, revision: str) -> Commit:
     """The commit some steps back along first parents, of which there are no more than its
     generation says."""
-    line = first_parents(blocks.walk(), commit.id)
+    line = first_parents(blocks.walk(), commit.cid)
     found = next(islice(line, steps, None), None) if steps <= commit.generation else None
     if found is None:
         raise NotFoundError(
@@ -126,7 +127,7 @@ def _named(blocks: Blocks, name: str) -> Commit:
         return _by_id(blocks, name)
     for kind in (BRANCH, TAG, REMOTE):
         if head := blocks.engine.ref(kind + name):
-            return blocks.commit(text_id(head))
+            return blocks.commit(head)
     matches = _by_prefix(blocks, name.lower())
     if len(matches) > 1:
         shown = ", ".join(short_id(commit.id) for commit in matches)
@@ -144,7 +145,7 @@ def _named(blocks: Blocks, name: str) -> Commit:
 
 
 def _by_id(blocks: Blocks, commit_id: str) -> Commit:
-    found = blocks.find_commit(commit_id)
+    found = blocks.find_commit(parse_id(commit_id))
     if found is None:
         raise NotFoundError(f"there is no commit {commit_id} in {blocks.engine.url}")
     return found
@@ -164,11 +165,11 @@ def _by_prefix(blocks: Blocks, text: str) -> list[Commit]:
 def _commits_from(blocks: Blocks, start: str) -> list[Commit]:
     engine = blocks.engine
     if not isinstance(engine, Enumerates):
-        heads = [text_id(head) for head in engine.refs().values()]
-        return [each for each in ancestors(blocks.commit, heads) if each.id.startswith(start)]
+        found = ancestors(blocks.commit, engine.refs().values())
+        return [each for each in found if each.id.startswith(start)]
     candidates = (block for block in engine.ids(_whole_bytes(start)) if not is_vector(block))
     return [
-        blocks.commit(text_id(block))
+        blocks.commit(block)
         for block in candidates
         if text_id(block).startswith(start)
         and object_kind(block, blocks.read_one(block)) == "commit"
@@ -194,7 +195,7 @@ def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:
         named = _as_of(moves, parse_time(then, now), now)
     if named is None:
         raise NotFoundError(f"branch {branch!r} did not exist at {then!r}")
-    found = blocks.find_commit(named)
+    found = blocks.find_commit(parse_id(named))
     if found is None:
         raise NotFoundError(f"{branch}@{{{then}}} was {named}, which has been collected as garbage")
     return found

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import DimensionError, NotFoundError, ValidationError
-from mnemosyne_vcs.format.objects import Id, parse_id, vector_floats, vector_of_floats
+from mnemosyne_vcs.format.objects import vector_floats, vector_of_floats
 from mnemosyne_vcs.format.validation import check_limit, check_text
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Hit, Record
 from mnemosyne_vcs.views.cache import Kind, View, ViewCache
 from mnemosyne_vcs.views.where import Where, predicate
@@ -51,7 +52,7 @@ class Snapshot(Mapping[str, Record]):
         self, blocks: Blocks, commit: Commit, views: ViewCache, embed: "Embed | None" = None
     ) -> None:
         self.commit = commit
-        self.root: Id = parse_id(commit.root)
+        self.root: Id = commit.tree_cid
         self._blocks = blocks
         self._views = views
         self._embed = embed
@@ -258,7 +259,7 @@ class Snapshot(Mapping[str, Record]):
 
         if self._views.has(self._views.kind(VectorKind, name), self.root):
             return None
-        return find_index(self._blocks, self.root, parse_id(self.commit.id), name)
+        return find_index(self._blocks, self.root, self.commit.cid, name)
 
     def _block(self, key: str) -> Id:
         block = tree.get(self._blocks.node, self.root, key)

@@ -28,7 +28,6 @@ from mnemosyne_vcs import (
 )
 from mnemosyne_vcs.adapters.crewai import MnemosyneStorageBackend, register, unregister
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.tree import EMPTY_ROOT
 
@@ -404,7 +403,7 @@ def test_half_a_clone_does_not_become_an_empty_memory(tmp_path):
     path = tmp_path / "half.mnem"
     whole = MnemosyneStorageBackend(tmp_path / "whole.mnem")
     whole.save([record("a")])
-    sent = whole.repository.blocks.read([EMPTY_ROOT, parse_id(ROOT_COMMIT.id)])
+    sent = whole.repository.blocks.read([EMPTY_ROOT, ROOT_COMMIT.cid])
     open_engine(path, create=True).write(sent)
     half = MnemosyneStorageBackend(path)
     for _ in range(2):

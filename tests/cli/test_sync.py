@@ -9,7 +9,6 @@ from conversation import converse
 from mnemosyne_vcs.cli import completion
 from mnemosyne_vcs.cli.app import mnem as app
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.tree import EMPTY_ROOT
 
@@ -213,7 +212,7 @@ class TestIncompleteStores:
         path = tmp_path / "half" / "half.mnem"
         path.parent.mkdir()
         with mnemosyne_vcs.open(store.path) as source:
-            sent = source.blocks.read([EMPTY_ROOT, parse_id(ROOT_COMMIT.id)])
+            sent = source.blocks.read([EMPTY_ROOT, ROOT_COMMIT.cid])
         open_engine(path, create=True).write(sent)
         return path
 

@@ -30,12 +30,11 @@ from mnemosyne_vcs.format.objects import (
     encode_vector,
     object_id,
     object_kind,
-    parse_id,
-    text_id,
     vector_floats,
     vector_id,
 )
 from mnemosyne_vcs.format.validation import check_content, check_key
+from mnemosyne_vcs.ids import parse_id, text_id
 from mnemosyne_vcs.maintenance.strict import check_block
 from mnemosyne_vcs.model import Commit, Provenance
 from mnemosyne_vcs.refs import ROOT_COMMIT
@@ -121,7 +120,8 @@ def test_nodes(case):
 @each("commits")
 def test_commits(case):
     block, data, fields = parse_id(case["id"]), bytes.fromhex(case["block"]), case["commit"]
-    commit = Commit(case["id"], **fields | {"parents": tuple(fields["parents"])})
+    named = {"tree" if name == "root" else name: value for name, value in fields.items()}
+    commit = Commit(case["id"], **named | {"parents": tuple(fields["parents"])})
     assert encode_commit(commit) == data
     assert object_id(data) == block
     assert decode_commit(block, data) == commit
@@ -240,7 +240,7 @@ def test_the_worked_example_is_right():
     commits = [decode_commit(*each) for each in shown.items() if check_block(*each) == "commit"]
     [head] = [commit for commit in commits if commit.parents]
     assert head.parents == (ROOT_COMMIT.id,)
-    [leaf] = [decode_node(block, shown[block]) for block in [parse_id(head.root)]]
+    [leaf] = [decode_node(block, shown[block]) for block in [head.tree_cid]]
     assert leaf.keys == ["customers/4821"]
     record = decode_record(leaf.links[0], shown[leaf.links[0]])
     assert record.content == {"plan": "Enterprise"}

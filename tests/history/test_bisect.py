@@ -8,14 +8,17 @@ from hypothesis import strategies as st
 
 import mnemosyne_vcs
 from mnemosyne_vcs import InconclusiveError, NotFoundError, Repository, Snapshot, ValidationError
+from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.graph import bisect
+from mnemosyne_vcs.ids import text_id
 from mnemosyne_vcs.model import Commit
 
 
 def commit(name: str, *parents: Commit) -> Commit:
     generation = 1 + max((p.generation for p in parents), default=-1)
     ids = tuple(parent.id for parent in parents)
-    return Commit(name, ids, "", "", "", "", generation, generation)
+    cid = text_id(object_id(name.encode()))
+    return Commit(cid, ids, "", "", "", name, generation, generation)
 
 
 def line(length: int) -> list[Commit]:
@@ -26,20 +29,22 @@ def line(length: int) -> list[Commit]:
 
 
 def search(commits: list[Commit], probe: Callable[[Commit], object], **options: bool) -> Commit:
-    lookup = {each.id: each for each in commits}.__getitem__
-    return bisect(lookup, probe, commits[0].id, commits[-1].id, **options)  # type: ignore[arg-type]
+    lookup = {each.cid: each for each in commits}.__getitem__
+    return bisect(lookup, probe, commits[0].cid, commits[-1].cid, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("length", [2, 3, 4, 9, 64])
 def test_every_place_in_a_line_is_found(length: int):
     commits = line(length)
     for fault in range(1, length):
-        assert search(commits, lambda c, f=fault: int(c.id) >= f).id == str(fault)
+        assert search(commits, lambda c, f=fault: int(c.message) >= f).message == str(fault)
 
 
 def test_it_looks_about_log2_times():
     commits, asked = line(1025), []
-    assert search(commits, lambda c: asked.append(c.id) or int(c.id) >= 700).id == "700"
+    assert (
+        search(commits, lambda c: asked.append(c.message) or int(c.message) >= 700).message == "700"
+    )
     assert len(asked) == len(set(asked)) <= 11
 
 
@@ -50,12 +55,12 @@ def test_skipped_commits_are_avoided_or_named(length: int, data: st.DataObject):
     skipped = data.draw(st.sets(st.integers(1, max(1, length - 2))))
 
     def probe(c: Commit) -> object:
-        return "skip" if int(c.id) in skipped else int(c.id) >= fault
+        return "skip" if int(c.message) in skipped else int(c.message) >= fault
 
     try:
-        assert search(commits, probe).id == str(fault)
+        assert search(commits, probe).message == str(fault)
     except InconclusiveError as error:
-        candidates = [int(c.id) for c in error.candidates]
+        candidates = [int(c.message) for c in error.candidates]
         assert fault in candidates
         assert candidates == list(range(candidates[0], candidates[-1] + 1))
         assert set(candidates[:-1]) <= skipped
@@ -71,12 +76,12 @@ def test_a_fault_in_the_merged_side_is_found_there_unless_told_not_to():
     after = commit("after", merge)
     commits = [base, *side, main, merge, after]
     faulty = {"s2", "s3", "merge", "after"}
-    assert search(commits, lambda c: c.id in faulty).id == "s2"
-    assert search(commits, lambda c: c.id in faulty, descend=False).id == "merge"
-    assert search(commits, lambda c: c.id in {"merge", "after"}).id == "merge"
+    assert search(commits, lambda c: c.message in faulty).message == "s2"
+    assert search(commits, lambda c: c.message in faulty, descend=False).message == "merge"
+    assert search(commits, lambda c: c.message in {"merge", "after"}).message == "merge"
     with pytest.raises(InconclusiveError) as caught:
-        search(commits, lambda c: "skip" if c.id == "s3" else c.id in faulty)
-    assert [c.id for c in caught.value.candidates] == ["s1", "s2", "s3", "merge"]
+        search(commits, lambda c: "skip" if c.message == "s3" else c.message in faulty)
+    assert [c.message for c in caught.value.candidates] == ["s1", "s2", "s3", "merge"]
 
 
 def holds(key: str, value: object) -> Callable[[Snapshot], bool]:

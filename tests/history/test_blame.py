@@ -176,7 +176,7 @@ def test_history_and_blame_agree_with_a_walk(steps: list[tuple[str, str, str, in
         for branch in ("main", "side"):
             _check(repo, branch)
         repo.blocks.engine.clear_index()  # type: ignore[attr-defined]
-        complete_index(repo.blocks, repo.branches().values())
+        complete_index(repo.blocks, repo.blocks.engine.refs().values())
         _check(repo, "main")
 
 
@@ -199,7 +199,7 @@ def _do(repo: Repository, action: str, branch: str, key: str, value: int) -> Non
 
 def _check(repo: Repository, branch: str) -> None:
     head = repo.resolve(branch)
-    line = list(ancestors(repo.blocks.commit, [head.id]))
+    line = list(ancestors(repo.blocks.commit, [head.cid]))
     states = {commit.id: repo.at(commit.id) for commit in line}
     versions = {
         commit.id: {record.key: record for record in states[commit.id].scan()} for commit in line

@@ -137,7 +137,7 @@ def test_the_history_index_can_be_rebuilt(repo: Repository):
     repo.put("b", 1)
     expected = [b.commit.id for b in repo.history("a")]
     repo.blocks.engine.clear_index()  # type: ignore[attr-defined]
-    assert complete_index(repo.blocks, repo.branches().values()) == 7
+    assert complete_index(repo.blocks, repo.blocks.engine.refs().values()) == 7
     assert [b.commit.id for b in repo.history("a")] == expected
     repo.blocks.engine.clear_index()  # type: ignore[attr-defined]
     assert repo.blame("b").commit.message == "put b"

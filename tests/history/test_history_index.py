@@ -14,7 +14,8 @@ import mnemosyne_vcs
 from history.test_blame import STEPS, _do
 from mnemosyne_vcs import EngineError, NotFoundError, ReadOnlyError, Repository
 from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry, ListsHistoryIndex
-from mnemosyne_vcs.format.objects import object_id, parse_id
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import parse_id
 from peers import Plain, fresh
 
 KEYS = ("a", "a/1", "a/2", "a/3", "b", "c", "d")
@@ -137,7 +138,7 @@ def test_an_index_that_is_not_made_yet_is_not_wrong(written: Repository):
 def test_rows_that_name_no_commit(written: Repository, what: str):
     expected = answers(written)
     head = written.resolve()
-    root = parse_id(head.root)
+    root = head.tree_cid
     named = {
         "nothing": object_id(b"nothing"),
         "a record": written.blocks.node(root).links[0],
@@ -145,7 +146,7 @@ def test_rows_that_name_no_commit(written: Repository, what: str):
         "not an id": b"\x01\x02\x03",
     }[what]
     made = written.blame("a/1").commit
-    forge(written, lambda e: replace(e, commit=named) if e.commit == parse_id(made.id) else e)
+    forge(written, lambda e: replace(e, commit=named) if e.commit == made.cid else e)
     assert len(written.verify().problems) == 2
     assert answers(written) == expected
     written.rebuild_index()
@@ -166,7 +167,7 @@ def test_a_record_of_another_branch_is_not_taken_for_the_one_that_came_here(repo
     repo.create_branch("side")
     picked = repo.put("a", 2, branch="side", author="side")
     here = repo.cherry_pick(picked.id)
-    forge(repo, lambda e: replace(e, keys=()) if e.commit == parse_id(picked.id) else e)
+    forge(repo, lambda e: replace(e, keys=()) if e.commit == picked.cid else e)
     assert next(b.commit.id for b in repo.history("a")) == here.id
     assert repo.blame("a").commit.id == picked.id
 

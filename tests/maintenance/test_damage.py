@@ -8,7 +8,7 @@ import pytest
 
 import mnemosyne_vcs
 from mnemosyne_vcs import CorruptObjectError, MnemosyneError
-from mnemosyne_vcs.format.objects import parse_id, text_id
+from mnemosyne_vcs.ids import text_id
 
 
 def objects_of(path: Path) -> list[tuple[bytes, bytes]]:
@@ -84,4 +84,4 @@ def test_a_missing_vector_is_no_absent_vector(tmp_path: Path):
 
 
 def _root(repo: mnemosyne_vcs.Repository) -> bytes:
-    return parse_id(repo.resolve().root)
+    return repo.resolve().tree_cid

@@ -15,7 +15,8 @@ from conftest import Clock
 from mnemosyne_vcs import CorruptObjectError, EngineError, NotFoundError, ReadOnlyError, Repository
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import Enumerates, RefUpdate
-from mnemosyne_vcs.format.objects import object_id, parse_id
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.testing import FaultyEngine
 from races import race
@@ -115,7 +116,7 @@ def test_blame_and_history_of_what_was_put_back_from_collected_commits(repo: Rep
     repo.put("other", 0)
     repo.create_branch("trial")
     written = repo.put("a", 1, branch="trial", author="ann")
-    block = next(iter(repo.blocks.node(parse_id(written.root)).links))
+    block = next(iter(repo.blocks.node(written.tree_cid).links))
     with repo.transaction(author="bob") as tx:
         tx.restore("a", block)
     repo.delete_branch("trial")
@@ -128,7 +129,7 @@ def test_blame_and_history_of_what_was_put_back_from_collected_commits(repo: Rep
 def test_a_transaction_puts_back_what_is_collected_before_it_lands(repo: Repository):
     repo.create_branch("trial")
     written = repo.put("a", {"kept": True}, branch="trial", embedding=[3, 4])
-    block = next(iter(repo.blocks.node(parse_id(written.root)).links))
+    block = next(iter(repo.blocks.node(written.tree_cid).links))
     repo.delete_branch("trial")
     tx = repo.transaction()
     tx.restore("a", block)
@@ -274,14 +275,14 @@ def test_a_damaged_store_is_not_collected(tmp_path: Path):
     repo = Repository(engine)
     abandon(repo)
     commit = repo.put("a", 1)
-    root = parse_id(commit.root)
+    root = commit.tree_cid
     data = engine.read([root])[root]
     engine.delete([root])
-    with pytest.raises(NotFoundError, match=commit.root):
+    with pytest.raises(NotFoundError, match=commit.tree):
         Repository(engine).gc(keep_reflog=AT_ONCE)
     engine.write({root: data[:-1] + bytes([data[-1] ^ 1])})
     before = stored(repo)
-    with pytest.raises(CorruptObjectError, match=commit.root):
+    with pytest.raises(CorruptObjectError, match=commit.tree):
         Repository(engine).gc(keep_reflog=AT_ONCE)
     assert stored(repo) == before
 

@@ -17,9 +17,8 @@ from mnemosyne_vcs.format.objects import (
     encode_node,
     encode_record,
     object_id,
-    parse_id,
-    text_id,
 )
+from mnemosyne_vcs.ids import text_id
 from mnemosyne_vcs.maintenance.verify import verify
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.refs import ROOT_COMMIT, initialise
@@ -34,7 +33,7 @@ class Forger:
     def __init__(self) -> None:
         self.blocks = Blocks(open_engine("memory://"))
         initialise(self.blocks, 0)
-        self.head = parse_id(ROOT_COMMIT.id)
+        self.head = ROOT_COMMIT.cid
 
     def put(self, data: bytes) -> bytes:
         block = object_id(data)

@@ -13,7 +13,7 @@ from mnemosyne_vcs import CorruptObjectError, EngineError, MnemosyneError, NotFo
 from mnemosyne_vcs.blocks import CollectedError
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
-from mnemosyne_vcs.format.objects import parse_id
+from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.maintenance.verify import verify_objects
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.testing import FaultyEngine
@@ -161,7 +161,7 @@ def test_what_refs_still_reach_and_is_missing_is_damage(repo: Repository):
     repo.put("a", 1)
     shared = repo.put("a", 2, embedding=[1.0, 2.0])
     on_trial(repo)
-    root = parse_id(shared.root)
+    root = shared.tree_cid
 
     def take_away() -> None:
         repo.delete_branch("trial")
@@ -169,12 +169,12 @@ def test_what_refs_still_reach_and_is_missing_is_damage(repo: Repository):
 
     engine = Disturbed(repo.blocks.engine, take_away, {2})
     report = Repository(engine).verify()
-    assert [problem.object for problem in report.problems] == [shared.root]
+    assert [problem.object for problem in report.problems] == [shared.tree]
     assert "missing" in report.problems[0].message
     with pytest.raises(NotFoundError, match="restore it from a backup or a clone") as caught:
         list(Repository(repo.blocks.engine).at().scan())
     assert not isinstance(caught.value, CollectedError)
-    with pytest.raises(NotFoundError, match=shared.root):
+    with pytest.raises(NotFoundError, match=shared.tree):
         repo.gc(keep_reflog=AT_ONCE)
 
 
@@ -193,7 +193,7 @@ def test_missing_vectors_records_and_commits_are_told_apart_from_collected_ones(
 
 
 def leaves(repo: Repository):
-    queue = [parse_id(repo.resolve().root)]
+    queue = [repo.resolve().tree_cid]
     while queue:
         node = repo.blocks.node(queue.pop())
         if node.level:
@@ -205,7 +205,7 @@ def leaves(repo: Repository):
 def test_what_would_take_long_to_tell_is_left_open(monkeypatch: pytest.MonkeyPatch):
     repo = filled()
     head = on_trial(repo)
-    root = parse_id(repo.resolve(head).root)
+    root = repo.resolve(head).tree_cid
     repo.delete_branch("trial")
     repo.gc(keep_reflog=AT_ONCE)
     monkeypatch.setattr("mnemosyne_vcs.reach.MOST_READ", 3)

@@ -106,7 +106,7 @@ def test_merging_again_changes_nothing(fork: Any):
     plan = repo.merge("trial", dry_run=True)
     assert (plan.already_merged, plan.changes, plan.conflicts) == (True, (), ())
     back = repo.merge("main", into="trial")
-    assert back.root == commit.root
+    assert back.tree == commit.tree
     assert back.parents == (commit.parents[1], commit.id)
 
 
@@ -116,7 +116,7 @@ def test_a_merge_commit_is_written_unless_fast_forward_is_asked_for(repo: Reposi
     head = repo.resolve("trial")
     repo.create_branch("other")
     commit = repo.merge("trial")
-    assert (commit.parents[1], commit.root) == (head.id, head.root)
+    assert (commit.parents[1], commit.tree) == (head.id, head.tree)
     assert repo.merge("trial", dry_run=True, into="other").can_fast_forward
     assert repo.merge("trial", into="other", fast_forward=True, author="lead") == head
     assert repo.resolve("other") == head
@@ -216,7 +216,7 @@ def test_the_same_value_on_both_sides_is_no_conflict(fork: Any):
     repo.create_branch("swapped", at="trial")
     commit = repo.merge("trial")
     swapped = repo.merge("main~1", into="swapped")
-    assert commit.root == swapped.root
+    assert commit.tree == swapped.tree
     assert repo.blame("k").commit.message in ("ours", "theirs")
 
 

@@ -15,7 +15,7 @@ from hypothesis.stateful import (
 )
 
 import mnemosyne_vcs
-from mnemosyne_vcs.format.objects import text_id
+from mnemosyne_vcs.ids import text_id
 from mnemosyne_vcs.tree import build
 
 KEYS = st.sampled_from([f"{a}/{b}" for a in "xyz" for b in ("1", "2", "é", "1/deep")] + ["x", "w"])
@@ -111,12 +111,11 @@ class Model(RuleBasedStateMachine):
 
     @invariant()
     def the_root_is_that_of_a_rebuild(self) -> None:
-        from mnemosyne_vcs.format.objects import parse_id
         from mnemosyne_vcs.tree import scan
 
         commit = self.repo.resolve()
-        entries = dict(scan(self.repo.blocks.node, parse_id(commit.root)))
-        assert text_id(build(entries).root) == commit.root
+        entries = dict(scan(self.repo.blocks.node, commit.tree_cid))
+        assert text_id(build(entries).root) == commit.tree
 
     @invariant()
     def blame_names_the_last_writer(self) -> None:

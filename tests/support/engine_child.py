@@ -10,7 +10,8 @@ import sys
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.errors import BusyError, RefConflictError
-from mnemosyne_vcs.format.objects import object_id, text_id
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import text_id
 
 
 def say(*words):

@@ -22,8 +22,9 @@ from mnemosyne_vcs import (
     Repository,
     ValidationError,
 )
-from mnemosyne_vcs.format.objects import object_id, parse_id, text_id
+from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.format.validation import MAX_MOMENT, MIN_MOMENT
+from mnemosyne_vcs.ids import text_id
 from mnemosyne_vcs.refs import ROOT_COMMIT
 
 Values = Callable[[mnemosyne_vcs.Snapshot], dict[str, object]]
@@ -226,7 +227,7 @@ def test_other_files_are_refused_by_what_they_are(tmp_path: Path, data: bytes, s
 
 
 def test_a_foreign_manifest_is_refused(tmp_path: Path):
-    head = parse_id(ROOT_COMMIT.id)
+    head = ROOT_COMMIT.cid
     for fields in (
         {"kind": "refs", "refs": {}},
         {"kind": "refs", "refs": {"main": head}},
@@ -270,7 +271,7 @@ def raw_blocks(data: bytes) -> dict[bytes, bytes]:
 
 
 def test_a_commit_that_lies_about_its_parents_is_refused(tmp_path: Path):
-    root = parse_id(ROOT_COMMIT.id)
+    root = ROOT_COMMIT.cid
     raw = raw_blocks(small(tmp_path))
     fields = libipld.decode_dag_cbor(raw[root])
     lie = libipld.encode_dag_cbor({**fields, "parents": [root], "generation": 7})
@@ -300,11 +301,11 @@ def test_paths_that_cannot_be_used(repo: Repository, tmp_path: Path):
 def test_an_export_that_fails_leaves_no_file(tmp_path: Path):
     repo = mnemosyne_vcs.open(tmp_path / "a.mnem", create=True)
     commit = repo.put("a", 1)
-    repo.blocks.engine.delete([parse_id(commit.root)])
+    repo.blocks.engine.delete([commit.tree_cid])
     with mnemosyne_vcs.open(tmp_path / "a.mnem") as damaged:
-        with pytest.raises(NotFoundError, match=commit.root):
+        with pytest.raises(NotFoundError, match=commit.tree):
             damaged.export_car(tmp_path / "x.car")
-        with pytest.raises(NotFoundError, match=commit.root):
+        with pytest.raises(NotFoundError, match=commit.tree):
             damaged.export_jsonl(tmp_path / "x.jsonl")
     assert sorted(path.name for path in tmp_path.glob("x*")) == []
 

@@ -20,9 +20,8 @@ from mnemosyne_vcs.format.objects import (
     is_vector,
     object_id,
     object_kind,
-    parse_id,
-    text_id,
 )
+from mnemosyne_vcs.ids import parse_id, text_id
 from mnemosyne_vcs.maintenance.strict import check_block
 from mnemosyne_vcs.sync import transfer
 from mnemosyne_vcs.testing.faults import FaultyEngine
@@ -40,7 +39,7 @@ class TestTheHistoryIndex:
         repo = filled()
         copy = mnemosyne_vcs.clone(repo, "memory://")
         for commit in repo.log():
-            assert copy.blocks.engine.indexed(parse_id(commit.id))
+            assert copy.blocks.engine.indexed(commit.cid)
         for key in repo.at():
             mine, theirs = (set(each.blocks.engine.commits_of_key(key)) for each in (copy, repo))
             assert mine == theirs
@@ -53,7 +52,7 @@ class TestTheHistoryIndex:
         engine.clear_index()
         repo.put("new", 1)
         copy.pull(repo)
-        assert all(engine.indexed(parse_id(commit.id)) for commit in repo.log())
+        assert all(engine.indexed(commit.cid) for commit in repo.log())
         assert copy.blame("k/002").commit == repo.blame("k/002").commit
 
 
@@ -74,7 +73,7 @@ class TestOnlyWhatIsMissingTravels:
         repo.delete("k/010")
         copy.fetch(repo)
         repo.undo()
-        assert repo.resolve().root == before.root
+        assert repo.resolve().tree == before.tree
         assert copy.fetch(repo).objects == 1
 
     def test_few_questions_are_asked_of_a_store_that_lacks_little(self):
@@ -256,13 +255,13 @@ class TestWhatIsReceivedIsChecked:
             head,
             parents=(head.id,),
             generation=head.generation + 1,
-            root=text_id(object_id(blocks[0])),
+            tree=text_id(object_id(blocks[0])),
         )
         return encode_commit(child), blocks
 
     def test_nodes_that_are_no_tree(self):
         repo = filled(200)
-        root = repo.blocks.node(parse_id(repo.resolve().root))
+        root = repo.blocks.node(repo.resolve().tree_cid)
         assert root.level == 1
         first = decode_node(root.links[0], repo.blocks.read_one(root.links[0]))
         lower = (root.counts[0] + 1, *root.counts[1:])
@@ -284,7 +283,7 @@ class TestWhatIsReceivedIsChecked:
 
     def test_a_node_that_reaches_into_its_neighbour(self):
         repo = filled(200)
-        root = repo.blocks.node(parse_id(repo.resolve().root))
+        root = repo.blocks.node(repo.resolve().tree_cid)
         first, second = (repo.blocks.node(link) for link in root.links[:2])
         for number in count():
             key = f"{second.keys[0]}{number}"

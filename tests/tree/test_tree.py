@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne_vcs import tree
-from mnemosyne_vcs.format.objects import Id, Node, decode_node, encode_node, object_id
+from mnemosyne_vcs.format.objects import Node, decode_node, encode_node, object_id
+from mnemosyne_vcs.ids import Id
 
 SHORTEST, LONGEST = 21, 42
 

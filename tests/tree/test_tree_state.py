@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from mnemosyne_vcs import tree
-from mnemosyne_vcs.format.objects import Id, Node, object_id
+from mnemosyne_vcs.format.objects import Node, object_id
+from mnemosyne_vcs.ids import Id
 
 PARTS = ["a", "b", "ab", "a-", "é", "￿", "𐀀", "\U0010ffff"]
 KEYS = st.lists(st.sampled_from(PARTS), min_size=1, max_size=4).map("/".join)

@@ -9,7 +9,6 @@ from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.format.objects import (
-    Id,
     StoredRecord,
     encode_record,
     encode_vector,
@@ -17,6 +16,7 @@ from mnemosyne_vcs.format.objects import (
     object_id,
     vector_id,
 )
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Record
 from mnemosyne_vcs.views.scopes import Facts
 

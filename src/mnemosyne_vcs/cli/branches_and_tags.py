@@ -11,6 +11,7 @@ from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import NotFoundError
 from mnemosyne_vcs.graph import ancestors
+from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.to_json import commit_json
 from mnemosyne_vcs.repository import Repository
@@ -41,9 +42,7 @@ TAGS = Names("tag", Repository.tags, Repository.create_tag, Repository.delete_ta
 def show_all(session: Session, names: Names) -> None:
     """Print every name and its commit."""
     repository, output = session.open(), session.output
-    commits = {
-        name: repository.blocks.commit(head) for name, head in names.read(repository).items()
-    }
+    commits = {name: repository.resolve(head) for name, head in names.read(repository).items()}
     if output.as_json:
         for name, commit in commits.items():
             output.json({"name": name, "commit": commit_json(commit)})
@@ -80,7 +79,7 @@ def delete(
     head = names.read(repository).get(name)
     if head is None:
         raise NotFoundError(f"there is no {names.what} {name!r} in {repository.url}")
-    commit, output = repository.blocks.commit(head), session.output
+    commit, output = repository.resolve(head), session.output
     if dry_run or not yes:
         _show_loss(output, names, name, commit, _only_there(repository, names, name))
     if dry_run:
@@ -94,14 +93,14 @@ def delete(
 def _only_there(repository: Repository, names: Names, name: str) -> int:
     """How many commits no other name leads to."""
     heads = [
-        head
+        parse_id(head)
         for kind in (BRANCHES, TAGS)
         for other, head in kind.read(repository).items()
         if (kind.what, other) != (names.what, name)
     ]
     lookup = repository.blocks.commit
     others = {commit.id for commit in ancestors(lookup, heads)}
-    own = ancestors(lookup, [names.read(repository)[name]])
+    own = ancestors(lookup, [parse_id(names.read(repository)[name])])
     return sum(commit.id not in others for commit in own)
 
 

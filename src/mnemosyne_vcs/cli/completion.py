@@ -59,7 +59,7 @@ def _tags(repository: Repository, session: Session, start: str) -> Iterator[Sugg
 
 def _named(repository: Repository, names: dict[str, str]) -> Iterator[Suggestion]:
     for name, head in names.items():
-        yield name, _said(repository.blocks.commit(head))
+        yield name, _said(repository.resolve(head))
 
 
 def _remotes(repository: Repository, session: Session, start: str) -> Iterator[Suggestion]:
@@ -71,7 +71,7 @@ def _revisions(repository: Repository, session: Session, start: str) -> Iterator
     yield from _tags(repository, session, start)
     for remote in repository.remotes():
         for name, head in repository.remote_branches(remote).items():
-            yield f"{remote}/{name}", _said(repository.blocks.commit(head))
+            yield f"{remote}/{name}", _said(repository.resolve(head))
     for commit in islice(repository.log(session.branch), MOST_COMMITS):
         short = short_id(commit.id)
         yield short if short.startswith(start) else commit.id, _said(commit)

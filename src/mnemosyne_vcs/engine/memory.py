@@ -8,7 +8,7 @@ from threading import Lock, get_ident
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.shared import ref_conflict, reflog_entry
 from mnemosyne_vcs.errors import BusyError, EngineError, ReadOnlyError
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["MemoryEngine"]

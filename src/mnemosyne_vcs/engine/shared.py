@@ -7,7 +7,7 @@ from typing import Any
 
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.errors import RefConflictError
-from mnemosyne_vcs.format.objects import Id, text_id
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["index_entries", "ref_conflict", "reflog_entry", "without_password"]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol, TypeGuard, runtime_checkable
 
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = [
     "IndexesVectors",

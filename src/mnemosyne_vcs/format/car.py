@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, cast
 import libipld
 
 from mnemosyne_vcs.errors import CorruptObjectError, ValidationError
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["CarIndex", "index_car", "write_car"]
 

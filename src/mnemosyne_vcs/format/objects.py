@@ -10,12 +10,12 @@ import re
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import libipld
 
 from mnemosyne_vcs.errors import CorruptObjectError, ValidationError
+from mnemosyne_vcs.ids import DAG_CBOR, RAW, Id, text_id
 from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 __all__ = [
     "EMPTY_NODE",
     "VECTOR_LINK",
-    "Id",
     "Node",
     "StoredRecord",
     "canonical",
@@ -44,20 +43,13 @@ __all__ = [
     "new_salt",
     "object_id",
     "object_kind",
-    "parse_id",
-    "text_id",
     "vector_floats",
     "vector_id",
     "vector_links",
     "vector_of_floats",
 ]
 
-Id: TypeAlias = bytes
-"""The 36 bytes of a CIDv1: version 1, the codec, sha2-256, 32 bytes of digest."""
-
-_DAG_CBOR = b"\x01\x71\x12\x20"
-_RAW = b"\x01\x55\x12\x20"
-VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + _RAW
+VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + RAW
 """How a link to a vector begins in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
 
 ID_START = "bafyrei"
@@ -70,22 +62,22 @@ SALT_BYTES = 16
 
 def object_id(data: bytes) -> Id:
     """The id of a DAG-CBOR block."""
-    return _DAG_CBOR + hashlib.sha256(data).digest()
+    return DAG_CBOR + hashlib.sha256(data).digest()
 
 
 def vector_id(data: bytes) -> Id:
     """The id of a raw block, which holds a vector."""
-    return _RAW + hashlib.sha256(data).digest()
+    return RAW + hashlib.sha256(data).digest()
 
 
 def is_vector(block: Id) -> bool:
     """Whether the id is that of a raw block, which holds a vector."""
-    return block[:4] == _RAW
+    return block[:4] == RAW
 
 
 def vector_links(data: bytes) -> list[Id]:
     """The ids of the vectors that a block links to, and of what only looks like such a link."""
-    return [_RAW + digest for digest in _LINKS.findall(data)]
+    return [RAW + digest for digest in _LINKS.findall(data)]
 
 
 def check_id(block: Id, data: bytes) -> None:
@@ -98,27 +90,6 @@ def check_id(block: Id, data: bytes) -> None:
         raise CorruptObjectError(
             f"object {text_id(block)} is corrupt: its {len(data)} bytes have another hash"
         )
-
-
-def text_id(block: Id) -> str:
-    """The id as people read it: multibase base32."""
-    return libipld.encode_cid(block)
-
-
-@lru_cache(maxsize=4096)
-def parse_id(text: str) -> Id:
-    """Read an id written by `text_id`.
-
-    Raises:
-        ValidationError: the text is no such id.
-    """
-    try:
-        _, block = libipld.decode_multibase(text)
-    except ValueError:
-        block = b""
-    if len(block) != 36 or block[:4] not in (_DAG_CBOR, _RAW) or text_id(block) != text:
-        raise ValidationError(f"{text!r} is no object id")
-    return block
 
 
 def is_commit_id(text: str) -> bool:
@@ -287,8 +258,8 @@ def encode_commit(commit: Commit) -> bytes:
     return _encode(
         {
             "kind": "commit",
-            "parents": [parse_id(parent) for parent in commit.parents],
-            "root": parse_id(commit.root),
+            "parents": list(commit.parent_cids),
+            "root": commit.tree_cid,
             "transaction": commit.transaction,
             "author": commit.author,
             "message": commit.message,
@@ -307,10 +278,11 @@ def decode_commit(block: Id, data: bytes) -> Commit:
     """
     fields = _decode(block, data, "commit")
     try:
-        return Commit(
+        parents, tree = tuple[Id, ...](fields["parents"]), fields["root"]
+        commit = Commit(
             text_id(block),
-            tuple(map(text_id, fields["parents"])),
-            text_id(fields["root"]),
+            tuple(map(text_id, parents)),
+            text_id(tree),
             fields["transaction"],
             fields["author"],
             fields["message"],
@@ -320,6 +292,8 @@ def decode_commit(block: Id, data: bytes) -> Commit:
         )
     except (KeyError, TypeError, ValueError) as error:
         raise _malformed(block, "commit", error) from error
+    commit.__dict__.update(cid=block, parent_cids=parents, tree_cid=tree)
+    return commit
 
 
 def object_kind(block: Id, data: bytes) -> str:

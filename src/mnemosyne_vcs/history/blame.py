@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError
-from mnemosyne_vcs.format.objects import Id, parse_id
 from mnemosyne_vcs.graph import ancestors
 from mnemosyne_vcs.history.fields import value_at
 from mnemosyne_vcs.history.index import Writers, changing
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Blame, Commit, Record
 from mnemosyne_vcs.values import Missing, same_json
 
@@ -45,7 +45,7 @@ def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
         at: the commit.
     """
     writers = Writers(blocks, at)
-    for record in blocks.records(tree.scan(blocks.node, parse_id(at.root), prefix)):
+    for record in blocks.records(tree.scan(blocks.node, at.tree_cid, prefix)):
         writer = writers.find(record.transaction)
         if writer is None:
             yield _brought(blocks, record.key, at)
@@ -98,8 +98,8 @@ def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
         found = True
         if _held(blocks, key, commit) == held:
             return Blame(key, _record(blocks, key, at), commit)
-    for commit in ancestors(blocks.walk(), [at.id]) if found else ():
-        parents = map(blocks.commit, commit.parents)
+    for commit in ancestors(blocks.walk(), [at.cid]) if found else ():
+        parents = map(blocks.commit, commit.parent_cids)
         if any(_held(blocks, key, parent) for parent in parents):
             return Blame(key, None, commit)
     raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
@@ -108,7 +108,7 @@ def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
 def _versions_before(blocks: Blocks, record: Record, commit: Commit) -> list[tuple[Record, Commit]]:
     """What the parents of a commit had in place of the record that it wrote."""
     found: list[tuple[Record, Commit]] = []
-    for parent in map(blocks.commit, commit.parents):
+    for parent in map(blocks.commit, commit.parent_cids):
         version = _record(blocks, record.key, parent)
         if version is None and record.moved_from is not None:
             version = _record(blocks, record.moved_from, parent)
@@ -118,7 +118,7 @@ def _versions_before(blocks: Blocks, record: Record, commit: Commit) -> list[tup
 
 
 def _held(blocks: Blocks, key: str, at: Commit) -> Id | None:
-    return tree.get(blocks.node, parse_id(at.root), key)
+    return tree.get(blocks.node, at.tree_cid, key)
 
 
 def _record(blocks: Blocks, key: str, at: Commit) -> Record | None:

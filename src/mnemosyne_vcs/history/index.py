@@ -7,7 +7,7 @@ not, or if it names what is not a commit here, it is left aside, and every commi
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol
@@ -16,8 +16,8 @@ from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import Exclusive, HasHistoryIndex, IndexEntry
 from mnemosyne_vcs.errors import CorruptObjectError, EngineError
-from mnemosyne_vcs.format.objects import Id, parse_id, text_id
 from mnemosyne_vcs.graph import ancestors
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit
 
 __all__ = [
@@ -53,13 +53,13 @@ def rebuild_index(blocks: Blocks) -> int:
     engine = blocks.engine
     if not isinstance(engine, HasHistoryIndex):
         raise EngineError(f"{engine.url} keeps no history index")
-    commits = list(ancestors(blocks.walk(), map(text_id, engine.refs().values())))[::-1]
+    commits = list(ancestors(blocks.walk(), engine.refs().values()))[::-1]
     entries = [index_entry(blocks, commit) for commit in commits]
     with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
         present = [entry for part in _parts(entries) for entry in _present(blocks, part)]
         engine.clear_index()
         engine.add_to_index(present)
-        return len(present) + complete_index(blocks, map(text_id, engine.refs().values()))
+        return len(present) + complete_index(blocks, engine.refs().values())
 
 
 def _parts(entries: list[IndexEntry]) -> Iterator[list[IndexEntry]]:
@@ -72,7 +72,7 @@ def _present(blocks: Blocks, entries: list[IndexEntry]) -> list[IndexEntry]:
     return [entry for entry in entries if entry.commit in there]
 
 
-def complete_index(blocks: Blocks, heads: Iterable[str]) -> int:
+def complete_index(blocks: Blocks, heads: Iterable[Id]) -> int:
     """Add to the engine's history index every commit reachable from the heads that it lacks.
 
     Returns:
@@ -89,7 +89,7 @@ def complete_index(blocks: Blocks, heads: Iterable[str]) -> int:
 
 def index_entry(blocks: Blocks, commit: Commit) -> IndexEntry:
     """What a history index says of a commit."""
-    return IndexEntry(parse_id(commit.id), commit.transaction, changed_keys(blocks, commit))
+    return IndexEntry(commit.cid, commit.transaction, changed_keys(blocks, commit))
 
 
 def changed_keys(blocks: Blocks, commit: Commit, prefix: str = "") -> set[str]:
@@ -102,8 +102,8 @@ def changed_keys(blocks: Blocks, commit: Commit, prefix: str = "") -> set[str]:
     """
     changed = [
         {key for key, *_ in tree.diff(blocks.node, _root(blocks, parent), root, prefix)}
-        for root in (parse_id(commit.root),)
-        for parent in commit.parents
+        for root in (commit.tree_cid,)
+        for parent in commit.parent_cids
     ]
     return reduce(lambda a, b: a & b, changed) if changed else set()
 
@@ -186,8 +186,8 @@ class Writers:
 
     def _everything(self, at: Commit) -> Iterator[Commit]:
         blocks = self._blocks
-        yield from ancestors(blocks.walk(), [at.id])
-        yield from ancestors(blocks.walk(), map(text_id, blocks.engine.refs().values()))
+        yield from ancestors(blocks.walk(), [at.cid])
+        yield from ancestors(blocks.walk(), blocks.engine.refs().values())
 
 
 def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
@@ -195,39 +195,32 @@ def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
     engine = blocks.engine
     if not isinstance(engine, HasHistoryIndex):
         return None
-    if not engine.indexed(parse_id(at.id)):
+    if not engine.indexed(at.cid):
         if engine.read_only:
             return None
-        complete_index(blocks, [at.id])
+        complete_index(blocks, [at.cid])
     return engine
 
 
-def _unindexed(blocks: Blocks, engine: HasHistoryIndex, heads: Iterable[str]) -> list[Commit]:
+def _unindexed(blocks: Blocks, engine: HasHistoryIndex, heads: Iterable[Id]) -> list[Commit]:
     """The reachable commits that the index lacks, oldest first.
 
     It never lacks an ancestor of one that it has.
     """
-    queue, seen = [c for c in heads if not engine.indexed(parse_id(c))], set[str]()
+    queue, seen = [c for c in heads if not engine.indexed(c)], set[Id]()
     while queue:
-        commit_id = queue.pop()
-        if commit_id not in seen:
-            seen.add(commit_id)
-            parents = blocks.commit(commit_id).parents
-            queue += [parent for parent in parents if not engine.indexed(parse_id(parent))]
+        cid = queue.pop()
+        if cid not in seen:
+            seen.add(cid)
+            parents = blocks.commit(cid).parent_cids
+            queue += [parent for parent in parents if not engine.indexed(parent)]
     return sorted(map(blocks.commit, seen), key=lambda c: c.generation)
-
-
-def _texts(ids: Iterable[Id]) -> Iterator[str]:
-    """What the index names, as far as it has the form of an id."""
-    for block in ids:
-        with suppress(ValueError):
-            yield text_id(block)
 
 
 def find_commit(blocks: Blocks, block: Id) -> Commit | None:
     """A commit that the index names; None if it names something else."""
     try:
-        return blocks.find_commit(text_id(block))
+        return blocks.find_commit(block)
     except (CorruptObjectError, ValueError):
         return None
 
@@ -247,13 +240,13 @@ def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> l
     """
     brought: dict[Id | None, list[Commit]] = {}
     for candidate in candidates:
-        held = tree.get(blocks.node, parse_id(candidate.root), key)
+        held = tree.get(blocks.node, candidate.tree_cid, key)
         brought.setdefault(held, []).append(candidate)
     found: dict[str, Commit] = {}
     queue = [at]
     while queue:
         commit = queue.pop()
-        held = tree.get(blocks.node, parse_id(commit.root), key)
+        held = tree.get(blocks.node, commit.tree_cid, key)
         earlier = [c for c in brought.get(held, ()) if c.generation <= commit.generation]
         if held is None and not earlier:
             continue
@@ -264,7 +257,7 @@ def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> l
             if blocks.stored(held).transaction != newest.transaction:
                 return None
             found[newest.id] = newest
-            queue += map(blocks.commit, newest.parents)
+            queue += map(blocks.commit, newest.parent_cids)
     if len(found) < len(candidates):
         return None
     return sorted(found.values(), key=lambda c: (-c.generation, -c.time, c.id))
@@ -290,7 +283,7 @@ class _Key:
     key: str
 
     def state(self, commit: Commit) -> Id | None:
-        return tree.get(self.blocks.node, parse_id(commit.root), self.key)
+        return tree.get(self.blocks.node, commit.tree_cid, self.key)
 
     def same(self, a: Id | None, b: Id | None) -> bool:
         return a == b
@@ -299,7 +292,7 @@ class _Key:
         return state is None
 
     def changed(self, commit: Commit) -> bool:
-        parents = map(self.blocks.commit, commit.parents)
+        parents = map(self.blocks.commit, commit.parent_cids)
         held = self.state(commit)
         return bool(commit.parents) and all(self.state(parent) != held for parent in parents)
 
@@ -312,7 +305,7 @@ class _Subtree:
     prefix: str
 
     def state(self, commit: Commit) -> Id | None:
-        return parse_id(commit.root)
+        return commit.tree_cid
 
     def same(self, a: Id | None, b: Id | None) -> bool:
         return a == b or not any(tree.diff(self.blocks.node, _tree(a), _tree(b), self.prefix))
@@ -322,7 +315,7 @@ class _Subtree:
 
     def changed(self, commit: Commit) -> bool:
         if len(commit.parents) == 1:
-            return not self.same(_root(self.blocks, commit.parents[0]), parse_id(commit.root))
+            return not self.same(_root(self.blocks, commit.parent_cids[0]), commit.tree_cid)
         return bool(changed_keys(self.blocks, commit, self.prefix))
 
 
@@ -332,7 +325,7 @@ def _tree(state: Id | None) -> Id:
 
 def _changers(blocks: Blocks, subject: _Subject, at: Commit) -> Iterator[Commit]:
     """A commit and its ancestors as far as they changed something, by looking at each."""
-    return filter(subject.changed, ancestors(blocks.walk(), [at.id]))
+    return filter(subject.changed, ancestors(blocks.walk(), [at.cid]))
 
 
 def _along(blocks: Blocks, subject: _Subject, at: Commit, named: Iterable[Id]) -> Iterator[Commit]:
@@ -343,31 +336,33 @@ def _along(blocks: Blocks, subject: _Subject, at: Commit, named: Iterable[Id]) -
     changed, and compared with what is found there: at the next commit that is named, at merges,
     where lines meet, and at the end.
     """
-    wanted = set(_texts(named))
-    given: set[str] = set()
-    expected: dict[str, set[Id | None]] = {at.id: {subject.state(at)}}
-    for commit in ancestors(blocks.walk(), [at.id]):
+    wanted = set(named)
+    given: set[Id] = set()
+    expected: dict[Id, set[Id | None]] = {at.cid: {subject.state(at)}}
+    for commit in ancestors(blocks.walk(), [at.cid]):
         if not wanted and all(map(subject.absent, set[Id | None]().union(*expected.values()))):
             return
-        states, claimed = expected.pop(commit.id), commit.id in wanted
+        states, claimed = expected.pop(commit.cid), commit.cid in wanted
         if claimed or len(states) > 1 or len(commit.parents) != 1:
             here = subject.state(commit)
             sound = all(subject.same(state, here) for state in states)
             if not sound or subject.changed(commit) != claimed:
                 break
-            parents = {parent: subject.state(blocks.commit(parent)) for parent in commit.parents}
+            parents = {
+                parent: subject.state(blocks.commit(parent)) for parent in commit.parent_cids
+            }
         else:
-            parents = dict.fromkeys(commit.parents, *states)
+            parents = dict.fromkeys(commit.parent_cids, *states)
         for parent, state in parents.items():
             expected.setdefault(parent, set()).add(state)
         if claimed:
-            wanted.discard(commit.id)
-            given.add(commit.id)
+            wanted.discard(commit.cid)
+            given.add(commit.cid)
             yield commit
     else:
         return
-    yield from (c for c in _changers(blocks, subject, at) if c.id not in given)
+    yield from (c for c in _changers(blocks, subject, at) if c.cid not in given)
 
 
-def _root(blocks: Blocks, commit: str) -> Id:
-    return parse_id(blocks.commit(commit).root)
+def _root(blocks: Blocks, commit: Id) -> Id:
+    return blocks.commit(commit).tree_cid

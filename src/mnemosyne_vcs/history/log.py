@@ -7,9 +7,9 @@ from heapq import heappop, heappush
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
-from mnemosyne_vcs.format.objects import Id, parse_id
 from mnemosyne_vcs.graph import ancestors, first_parents
 from mnemosyne_vcs.history.index import changed_keys, changing, changing_below, complete_index
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Blame, Change, ChangeKind, Commit, Record
 from mnemosyne_vcs.refs import ROOT_COMMIT
 
@@ -176,7 +176,7 @@ def _values(blocks: Blocks, streams: _Streams) -> Iterator[Blame]:
         for parent in origins:
             assert record is not None and record.moved_from is not None
             streams.add(record.moved_from, changing(blocks, record.moved_from, parent))
-        parents = map(blocks.commit, commit.parents)
+        parents = map(blocks.commit, commit.parent_cids)
         if not origins or any(_held(blocks, parent, key) is not None for parent in parents):
             streams.add(key, older)
 
@@ -195,7 +195,7 @@ def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
     wrote = record.transaction == commit.transaction
     if not wrote and _held(blocks, commit, old) is not None:
         return []
-    parents = map(blocks.commit, commit.parents)
+    parents = map(blocks.commit, commit.parent_cids)
     return [parent for parent in parents if _held(blocks, parent, old) is not None]
 
 
@@ -211,15 +211,15 @@ def _all(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
         return (blame.commit for blame in history(blocks, wanted.key, head))
     if wanted.prefix:
         return changing_below(blocks, wanted.prefix, head)
-    return ancestors(blocks.walk(), [head.id], since=wanted.since or 0)
+    return ancestors(blocks.walk(), [head.cid], since=wanted.since or 0)
 
 
 def _line(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
     key, node = wanted.key, blocks.node
-    for commit in first_parents(blocks.walk(), head.id):
+    for commit in first_parents(blocks.walk(), head.cid):
         if not commit.parents or commit.time < (wanted.since or 0):
             return
-        before, after = parse_id(blocks.commit(commit.parents[0]).root), parse_id(commit.root)
+        before, after = blocks.commit(commit.parent_cids[0]).tree_cid, commit.tree_cid
         if key is not None:
             held = tree.get(node, after, key)
             if held == tree.get(node, before, key):
@@ -239,7 +239,7 @@ def _kind(before: Record | None, after: Record | None) -> ChangeKind:
 
 
 def _held(blocks: Blocks, commit: Commit, key: str) -> Id | None:
-    return tree.get(blocks.node, parse_id(commit.root), key)
+    return tree.get(blocks.node, commit.tree_cid, key)
 
 
 def _record(blocks: Blocks, key: str, block: Id | None) -> Record | None:

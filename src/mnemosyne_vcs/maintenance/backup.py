@@ -10,11 +10,11 @@ from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import Engine, Enumerates, RefUpdate, Snapshots
 from mnemosyne_vcs.errors import AlreadyExistsError, BusyError, EngineError, MnemosyneError
 from mnemosyne_vcs.files import put_in_place, sync_file, temporary_beside
-from mnemosyne_vcs.format.objects import check_id, parse_id
+from mnemosyne_vcs.format.objects import check_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.graph import ancestors
 from mnemosyne_vcs.maintenance.verify import ATTEMPTS, BATCH, is_needed
-from mnemosyne_vcs.refs import BRANCH, ROOT_COMMIT, TAG, ref_names
+from mnemosyne_vcs.refs import BRANCH, ROOT_COMMIT, TAG, ref_heads
 
 __all__ = ["Stats", "backup", "stats"]
 
@@ -52,7 +52,7 @@ def stats(blocks: Blocks) -> Stats:
 
 def _stats(blocks: Blocks) -> Stats:
     engine = blocks.engine
-    branches, tags = ref_names(blocks, BRANCH), ref_names(blocks, TAG)
+    branches, tags = ref_heads(blocks, BRANCH), ref_heads(blocks, TAG)
     heads = [*branches.values(), *tags.values()]
     counted = isinstance(engine, Enumerates)
     return Stats(
@@ -60,10 +60,7 @@ def _stats(blocks: Blocks) -> Stats:
         len(branches),
         len(tags),
         sum(1 for commit in ancestors(blocks.walk(), heads) if commit.id != ROOT_COMMIT.id),
-        {
-            name: blocks.node(parse_id(blocks.commit(head).root)).count
-            for name, head in branches.items()
-        },
+        {name: blocks.node(blocks.commit(head).tree_cid).count for name, head in branches.items()},
         sum(1 for _ in engine.ids()) if counted else None,
         engine.size() if counted else None,
     )

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import Deletes, Engine, Enumerates, Exclusive, HasReflog
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError
-from mnemosyne_vcs.format.objects import Id, decode_commit, decode_node, decode_record, parse_id
+from mnemosyne_vcs.format.objects import decode_commit, decode_node, decode_record
+from mnemosyne_vcs.ids import Id, parse_id
 from mnemosyne_vcs.model import ReflogEntry
 from mnemosyne_vcs.reach import links
 from mnemosyne_vcs.refs import ROOT_COMMIT
@@ -131,7 +132,7 @@ def _look(
 
 def _roots(engine: Engine, since: int, now: int) -> list[Id]:
     """Commits to keep with all that they reach; of those in the reflog, the ones still there."""
-    named: set[Id] = {parse_id(ROOT_COMMIT.id)}
+    named: set[Id] = {ROOT_COMMIT.cid}
     if isinstance(engine, HasReflog):
         for move in _later(engine.reflog(None), since, now):
             named.update(parse_id(commit) for commit in (move.old, move.new) if commit)
@@ -181,8 +182,8 @@ class _Reached:
         level = list(commits)
         while level:
             found = [decode_commit(*each) for each in self._fresh(level)]
-            self._add_nodes([parse_id(commit.root) for commit in found])
-            level = [parse_id(parent) for commit in found for parent in commit.parents]
+            self._add_nodes([commit.tree_cid for commit in found])
+            level = [parent for commit in found for parent in commit.parent_cids]
 
     def add_stored(self, ids: Collection[Id]) -> None:
         """Follow objects of any kind, as far as what they lead to is there yet."""

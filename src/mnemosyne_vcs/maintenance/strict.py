@@ -12,7 +12,6 @@ from typing import Any, TypeAlias, cast
 
 from mnemosyne_vcs.errors import CorruptObjectError, ValidationError
 from mnemosyne_vcs.format.objects import (
-    Id,
     canonical,
     check_id,
     common_prefix,
@@ -20,7 +19,6 @@ from mnemosyne_vcs.format.objects import (
     fields_of,
     is_vector,
     object_kind,
-    text_id,
 )
 from mnemosyne_vcs.format.validation import (
     MAX_INTEGER,
@@ -29,6 +27,7 @@ from mnemosyne_vcs.format.validation import (
     check_key,
     check_text,
 )
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.tree.edit import LONGEST, cut
 
 __all__ = ["MAX_LEVEL", "MAX_PARENTS", "check_block"]

@@ -9,15 +9,13 @@ from mnemosyne_vcs.engine.protocol import Enumerates
 from mnemosyne_vcs.engine.vector_index import indexes_vectors
 from mnemosyne_vcs.errors import CorruptObjectError, MnemosyneError, NotFoundError
 from mnemosyne_vcs.format.objects import (
-    Id,
     Node,
     decode_commit,
     decode_node,
     decode_record,
     decode_vector,
-    parse_id,
-    text_id,
 )
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.index_check import wrong_entries
 from mnemosyne_vcs.maintenance.strict import check_block
 from mnemosyne_vcs.model import Commit
@@ -246,7 +244,7 @@ def _check_head(check: _Check, head: Id) -> bool:
 def is_needed(blocks: Blocks, head: Id) -> bool:
     if head in blocks.engine.refs().values():
         return True
-    commit = blocks.find_commit(text_id(head))
+    commit = blocks.find_commit(head)
     return commit is not None and blocks.is_held(commit)
 
 
@@ -256,8 +254,8 @@ def _check_history(check: _Check, head: Id) -> None:
         found = [_decoded(check, decode_commit, *each) for each in check.objects(level)]
         sound = [commit for commit in found if commit is not None]
         check.commits.update((commit.id, commit) for commit in sound)
-        _check_trees(check, [parse_id(commit.root) for commit in sound])
-        level = [parse_id(parent) for commit in sound for parent in commit.parents]
+        _check_trees(check, [commit.tree_cid for commit in sound])
+        level = [parent for commit in sound for parent in commit.parent_cids]
 
 
 def _check_stored(check: _Check, engine: Enumerates) -> None:
@@ -287,14 +285,14 @@ def _check_order(check: _Check, commit: Commit) -> None:
     commits = check.commits
     if not commit.parents and commit.id != ROOT_COMMIT.id:
         message = f"commit {commit.id} has no parents and is not the first commit of all"
-        check.note(parse_id(commit.id), CorruptObjectError(message))
+        check.note(commit.cid, CorruptObjectError(message))
     parents = [commits[parent] for parent in commit.parents if parent in commits]
     if len(parents) < len(commit.parents):
         return
     generation = max((parent.generation + 1 for parent in parents), default=0)
     if commit.generation != generation or any(parent.time > commit.time for parent in parents):
         message = f"commit {commit.id} does not follow its parents in time and generation"
-        check.note(parse_id(commit.id), CorruptObjectError(message))
+        check.note(commit.cid, CorruptObjectError(message))
 
 
 def _check_trees(check: _Check, roots: list[Id]) -> None:

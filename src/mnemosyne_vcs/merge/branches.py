@@ -8,7 +8,6 @@ from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.errors import ConflictError, ValidationError
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.graph import Lookup, merge_bases
 from mnemosyne_vcs.history.index import changing
 from mnemosyne_vcs.history.log import describe
@@ -140,7 +139,9 @@ def require_related(blocks: Blocks, ours: Commit, theirs: Commit, where: str) ->
     """
     if ROOT_COMMIT.id in (ours.id, theirs.id):
         return
-    if all(base.id == ROOT_COMMIT.id for base in merge_bases(blocks.walk(), [ours.id], theirs.id)):
+    if all(
+        base.id == ROOT_COMMIT.id for base in merge_bases(blocks.walk(), [ours.cid], theirs.cid)
+    ):
         raise ValidationError(
             f"{where} has nothing in common with this branch but the empty memory that everything "
             "begins with; is it the right store and branch? Give allow_unrelated=True "
@@ -150,14 +151,14 @@ def require_related(blocks: Blocks, ours: Commit, theirs: Commit, where: str) ->
 
 def _prepare(blocks: Blocks, ours: Commit, theirs: Commit, wishes: Wishes) -> _Prepared:
     lookup = blocks.walk()
-    bases = merge_bases(lookup, [ours.id], theirs.id)
+    bases = merge_bases(lookup, [ours.cid], theirs.cid)
     if theirs in bases:
         return _Prepared(bases, Settled({}, {}, [], {}))
     merged = merge_states(
         blocks,
         _base(blocks, lookup, bases),
-        State(parse_id(ours.root)),
-        parse_id(theirs.root),
+        State(ours.tree_cid),
+        theirs.tree_cid,
         (ours.id, theirs.id),
         (_follow(blocks, ours), _follow(blocks, theirs)),
     )
@@ -172,7 +173,7 @@ def _check(blocks: Blocks, transaction: Transaction, prepared: _Prepared, wishes
 
 def _follow(blocks: Blocks, head: Commit) -> Follow:
     """Finds by the history of a commit where a record went, also if it was changed afterwards."""
-    root = parse_id(head.root)
+    root = head.tree_cid
 
     def follow(key: str) -> str | None:
         seen = {key}
@@ -191,7 +192,7 @@ def _moved(blocks: Blocks, key: str, head: Commit) -> str | None:
     commit = next(changing(blocks, key, head), None)
     if commit is None or not commit.parents:
         return None
-    before, after = parse_id(blocks.commit(commit.parents[0]).root), parse_id(commit.root)
+    before, after = blocks.commit(commit.parent_cids[0]).tree_cid, commit.tree_cid
     written = [(other, block) for other, _, block in tree.diff(blocks.node, before, after) if block]
     for record in blocks.records(written):
         if record.moved_from == key and record.transaction == commit.transaction:
@@ -206,14 +207,14 @@ def _base(blocks: Blocks, lookup: Lookup, bases: Sequence[Commit], depth: int = 
     """
     if not bases:
         return State(EMPTY_ROOT)
-    state = State(parse_id(bases[0].root))
+    state = State(bases[0].tree_cid)
     for count, commit in enumerate(bases[1:], start=1):
-        root = parse_id(commit.root)
+        root = commit.tree_cid
         if depth == DEEPEST:
             differing = (key for key, *_ in tree.diff(blocks.node, state.root, root))
             state = State(state.root, {**state.changes, **dict.fromkeys(differing, UNKNOWN)})
             continue
-        below = merge_bases(lookup, [each.id for each in bases[:count]], commit.id)
+        below = merge_bases(lookup, [each.cid for each in bases[:count]], commit.cid)
         base = _base(blocks, lookup, below, depth + 1)
         state = _with(state, merge_states(blocks, base, state, root))
     return state
@@ -253,7 +254,7 @@ def edits(
     blocks: Blocks, transaction: Transaction, settled: Settled
 ) -> Iterator[tuple[str, Record | None, Record | None]]:
     """What a settled merge changes in a transaction: key, record before and record after."""
-    root = parse_id(transaction.base.root)
+    root = transaction.base.tree_cid
     for key in sorted(settled.changes.keys() | settled.values.keys()):
         present: Held = tree.get(blocks.node, root, key)
         before = None if present is None else blocks.record(key, present)
@@ -263,13 +264,13 @@ def edits(
 def _fast_forward(writer: Writer, transaction: Transaction, theirs: Commit) -> None:
     update = RefUpdate(
         branch_ref(transaction.branch),
-        parse_id(transaction.base.id),
-        parse_id(theirs.id),
+        transaction.base.cid,
+        theirs.cid,
         transaction.author,
         writer.clock(),
         transaction.message,
     )
-    write_upon(writer.blocks, {}, update, [theirs.id])
+    write_upon(writer.blocks, {}, update, [theirs.cid])
     transaction.result = theirs
 
 

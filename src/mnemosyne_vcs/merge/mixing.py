@@ -13,7 +13,7 @@ from itertools import islice
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import DimensionError
-from mnemosyne_vcs.format.objects import Id, parse_id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Record
 from mnemosyne_vcs.transaction.transaction import Transaction
 
@@ -63,7 +63,7 @@ def check_mixing(blocks: Blocks, transaction: Transaction) -> None:
     for record in transaction.written():
         for name in record.vectors:
             new[_first_part(record.key), name].add(record, name)
-    root = parse_id(transaction.base.root)
+    root = transaction.base.tree_cid
     for (first, name), kinds in sorted(new.items()):
         kept = (entry for entry in _entries(blocks, root, first) if entry[0] not in touched)
         for record in islice(_with_vector(blocks, kept, name), _SAMPLE):

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
-from mnemosyne_vcs.format.objects import Id, StoredRecord
+from mnemosyne_vcs.format.objects import StoredRecord
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Provenance
 from mnemosyne_vcs.transaction.changes import Draft, Held
 from mnemosyne_vcs.values import Missing, same_json

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.history.log import history
@@ -61,7 +60,7 @@ def _take_back(
 ) -> Change:
     key = record.key
     for version in history(blocks, key, transaction.base):
-        block = tree.get(blocks.node, parse_id(version.commit.root), version.key)
+        block = tree.get(blocks.node, version.commit.tree_cid, version.key)
         if version.record is None or block is None:
             break
         if lineage.through(block, version.commit) is not None:

@@ -10,8 +10,9 @@ from typing import TypeAlias
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks, as_record
-from mnemosyne_vcs.format.objects import Id, StoredRecord, decode_record
+from mnemosyne_vcs.format.objects import StoredRecord, decode_record
 from mnemosyne_vcs.format.validation import record_id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.merge.record import Version, combine, identical
 from mnemosyne_vcs.model import Conflict, ConflictKind, Record
 from mnemosyne_vcs.transaction.changes import Draft, Held

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import ConflictError, NotFoundError, ValidationError
-from mnemosyne_vcs.format.objects import Id, parse_id
 from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.graph import first_parents
 from mnemosyne_vcs.history.log import describe
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.merge.branches import apply, edits
 from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy, check, listed, settle
@@ -181,7 +181,7 @@ def restore(blocks: Blocks, head: Commit, source: Commit, prefix: str) -> Act:
         source: the commit.
         prefix: what the keys start with.
     """
-    roots = parse_id(head.root), parse_id(source.root)
+    roots = head.tree_cid, source.tree_cid
     changes: dict[str, Held] = {}
     added: list[str] = []
     for key, now, then in tree.diff(blocks.node, *roots, prefix):
@@ -244,14 +244,14 @@ def undo(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) 
 
 
 def _merged(blocks: Blocks, base: Commit, ours: Commit, theirs: Commit) -> Merged:
-    start, mine, other = (parse_id(each.root) for each in (base, ours, theirs))
+    start, mine, other = (each.tree_cid for each in (base, ours, theirs))
     return merge_trees(blocks, start, mine, other, (ours.id, theirs.id))
 
 
 def _targets(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> list[Commit]:
     if n < 1:
         raise ValidationError(f"undo takes back 1 commit or more, not {n}")
-    line = (c for c in first_parents(blocks.walk(), head.id) if c.id != ROOT_COMMIT.id)
+    line = (c for c in first_parents(blocks.walk(), head.cid) if c.id != ROOT_COMMIT.id)
     if trailer is not None:
         name, value = trailer
         found = [commit for commit in line if commit.trailers.get(name) == value]
@@ -269,16 +269,16 @@ def _taken_back(blocks: Blocks, head: Commit, targets: Sequence[Commit]) -> Merg
 
     A key that holds already what it held before all of them is in no conflict.
     """
-    root = parse_id(head.root)
+    root = head.tree_cid
     changes: dict[str, Held] = {}
     clashes: dict[str, Clash] = {}
     for made, before in _stretches(blocks, targets):
-        base, theirs = State(parse_id(made.root)), parse_id(before.root)
+        base, theirs = State(made.tree_cid), before.tree_cid
         merged = merge_states(blocks, base, State(root, changes), theirs, (head.id, before.id))
         changes.update(merged.changes)
         for clash in merged.clashes:
             clashes.setdefault(clash.conflict.key, clash)
-    oldest = parse_id(blocks.commit(targets[-1].parents[0]).root)
+    oldest = blocks.commit(targets[-1].parent_cids[0]).tree_cid
     left = [clash for key, clash in clashes.items() if not _alike(blocks, key, root, oldest)]
     return Merged(changes, sorted(left, key=lambda clash: clash.conflict.key))
 
@@ -288,7 +288,7 @@ def _stretches(blocks: Blocks, targets: Sequence[Commit]) -> Iterator[tuple[Comm
     made = targets[0]
     for commit, older in zip(targets, [*targets[1:], None], strict=True):
         if older is None or commit.parents[0] != older.id:
-            yield made, blocks.commit(commit.parents[0])
+            yield made, blocks.commit(commit.parent_cids[0])
             if older is not None:
                 made = older
 
@@ -305,7 +305,7 @@ def _parent(blocks: Blocks, commit: Commit, number: int) -> Commit:
         raise ValidationError(
             f"commit {commit.id} has {len(commit.parents)} parents; there is no number {number}"
         )
-    return blocks.commit(commit.parents[number - 1])
+    return blocks.commit(commit.parent_cids[number - 1])
 
 
 def in_the_way(conflicts: Sequence[Conflict]) -> ConflictError:

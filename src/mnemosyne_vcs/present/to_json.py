@@ -13,7 +13,7 @@ def commit_json(commit: Commit) -> dict[str, Any]:
     return {
         "id": commit.id,
         "parents": list(commit.parents),
-        "root": commit.root,
+        "root": commit.tree,
         "transaction": commit.transaction,
         "author": commit.author,
         "message": commit.message,

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection
 from mnemosyne_vcs.blocks import while_it_lasts
 from mnemosyne_vcs.errors import NotFoundError
 from mnemosyne_vcs.files import File, as_given, name_of
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Revision
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
 from mnemosyne_vcs.repository.base import BaseMethods

@@ -5,7 +5,6 @@ from datetime import datetime
 from itertools import islice
 
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.format.validation import check_limit, check_moment, check_text
 from mnemosyne_vcs.graph import Verdict, bisect, is_ancestor
 from mnemosyne_vcs.history import log
@@ -132,7 +131,7 @@ class HistoryMethods(BaseMethods):
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
         prefix = check_text(prefix, "prefix")
-        before, after = (parse_id(self.resolve(each).root) for each in (a, b))
+        before, after = (self.resolve(each).tree_cid for each in (a, b))
         return log.diff(self.blocks, before, after, prefix)
 
     def bisect(
@@ -191,6 +190,6 @@ class HistoryMethods(BaseMethods):
             )
             raise ValidationError(f"the predicate holds {where}")
         lookup = self.blocks.walk()
-        if good is not None and not is_ancestor(lookup, start.id, end.id):
+        if good is not None and not is_ancestor(lookup, start.cid, end.cid):
             raise ValidationError(f"{named(good)} is not in the past of {named(bad)}")
-        return bisect(lookup, probe, start.id, end.id, descend=descend)
+        return bisect(lookup, probe, start.cid, end.cid, descend=descend)

@@ -6,7 +6,6 @@ from os import PathLike
 from typing import Literal, overload
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.format.objects import text_id
 from mnemosyne_vcs.merge import branches as merging
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
 from mnemosyne_vcs.model import Commit, MergePlan
@@ -248,11 +247,11 @@ class SyncMethods(BaseMethods):
             MnemosyneError: as `fetch` and `merge` raise.
         """
         fetched = self.fetch(remote, branches=[branch], progress=progress)
-        theirs, target = self.blocks.commit(fetched.branches[branch]), into or branch
+        theirs, target = self.resolve(fetched.branches[branch]), into or branch
         head = self.blocks.engine.ref(branch_ref(target))
         if head is None and not dry_run:
             return self.create_branch(target, at=theirs.id)
-        ours = ROOT_COMMIT if head is None else self.blocks.commit(text_id(head))
+        ours = ROOT_COMMIT if head is None else self.blocks.commit(head)
         if not allow_unrelated:
             merging.require_related(self.blocks, ours, theirs, fetched.called(branch))
         wishes = merging.Wishes(

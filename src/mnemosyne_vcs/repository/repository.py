@@ -18,7 +18,6 @@ from mnemosyne_vcs.errors import (
     RefConflictError,
 )
 from mnemosyne_vcs.files import file_path
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.format.validation import check_text
 from mnemosyne_vcs.graph import merge_bases
 from mnemosyne_vcs.history.index import rebuild_index
@@ -350,7 +349,7 @@ class Repository(
             InvalidRevisionError: a revision is none.
         """
         ours, theirs = self.resolve(a), self.resolve(b)
-        return merge_bases(self.blocks.walk(), [ours.id], theirs.id)[-1]
+        return merge_bases(self.blocks.walk(), [ours.cid], theirs.cid)[-1]
 
     @overload
     def merge(
@@ -555,8 +554,8 @@ class Repository(
         check_new_name(name, kind)
         commit, what = self.resolve(at), f"{kind} {name!r}"
         try:
-            update = self._update(ref, None, parse_id(commit.id), f"create {what} at {named(at)}")
-            write_upon(self.blocks, {}, update, [commit.id])
+            update = self._update(ref, None, commit.cid, f"create {what} at {named(at)}")
+            write_upon(self.blocks, {}, update, [commit.cid])
         except RefConflictError:
             raise AlreadyExistsError(f"{self.url} has a {what} already") from None
         return commit

@@ -5,7 +5,6 @@ from collections.abc import Callable
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.engine.vector_index import IndexesVectors
 from mnemosyne_vcs.errors import BusyError, EngineError, NotFoundError, ValidationError
-from mnemosyne_vcs.format.objects import parse_id, text_id
 from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.model import Commit, Record
 from mnemosyne_vcs.reembed import Reembedding, text_of
@@ -109,7 +108,7 @@ class IndexMethods(BaseMethods):
         branch_head(self.blocks, branch)
         engine.add_vector_index(ref, tree.EMPTY_ROOT)
         for _ in range(_ATTEMPTS):
-            head = parse_id(branch_head(self.blocks, branch).root)
+            head = branch_head(self.blocks, branch).tree_cid
             root = engine.known_vector_root(ref)
             if root == head or (root and follow(self.blocks, engine, ref, root, head)):
                 return
@@ -135,8 +134,7 @@ class IndexMethods(BaseMethods):
         if not isinstance(engine, IndexesVectors):
             return {}
         return {
-            index.ref.removeprefix(BRANCH): parse_id(self.blocks.commit(text_id(index.head)).root)
-            == index.root
+            index.ref.removeprefix(BRANCH): self.blocks.commit(index.head).tree_cid == index.root
             for index in engine.vector_indexes()
         }
 

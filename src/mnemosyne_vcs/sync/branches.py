@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from mnemosyne_vcs.blocks import Blocks, while_it_lasts
 from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
 from mnemosyne_vcs.errors import AlreadyExistsError, ConflictError, NotFoundError, RefConflictError
-from mnemosyne_vcs.format.objects import Id, text_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.graph import is_ancestor
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, initialise, remote_ref
 from mnemosyne_vcs.sync.transfer import Progress, Sent, transfer
 
@@ -235,7 +235,7 @@ def _new_tags(source: Engine, target: Engine) -> dict[str, Id]:
 
 
 def _follows(here: Blocks, new: Id, old: Id) -> bool:
-    return bool(here.engine.read([old])) and is_ancestor(here.walk(), text_id(old), text_id(new))
+    return bool(here.engine.read([old])) and is_ancestor(here.walk(), old, new)
 
 
 def _behind(branch: str, there: Engine) -> RefConflictError:

@@ -23,18 +23,11 @@ from mnemosyne_vcs.errors import (
 )
 from mnemosyne_vcs.files import existing_file, name_of, new_file
 from mnemosyne_vcs.format.car import CarIndex, index_car, write_car
-from mnemosyne_vcs.format.objects import (
-    Id,
-    check_id,
-    decode_record,
-    fields_of,
-    object_id,
-    parse_id,
-    text_id,
-)
+from mnemosyne_vcs.format.objects import check_id, decode_record, fields_of, object_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.graph import ancestors, is_ancestor
 from mnemosyne_vcs.history.index import complete_index
+from mnemosyne_vcs.ids import Id, parse_id, text_id
 from mnemosyne_vcs.maintenance.verify import verify_objects
 from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref
 
@@ -172,8 +165,8 @@ def _check(received: "_Received", progress: Progress | None) -> None:
 def _objects(blocks: Blocks, heads: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
     """All that the heads reach, each object once; the oldest commit and what it holds first."""
     known: set[Id] = set()
-    for commit in reversed(list(ancestors(blocks.walk(), map(text_id, heads)))):
-        found = list(tree.walk(blocks.node, parse_id(commit.root), known))
+    for commit in reversed(list(ancestors(blocks.walk(), heads))):
+        found = list(tree.walk(blocks.node, commit.tree_cid, known))
         for start in range(0, len(found), BATCH):
             batch = found[start : start + BATCH]
             data = blocks.read([block for block, _ in batch])
@@ -184,7 +177,7 @@ def _objects(blocks: Blocks, heads: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
             data = blocks.read(vectors)
             yield from ((vector, data[vector]) for vector in vectors)
             known.update(vectors)
-        block = parse_id(commit.id)
+        block = commit.cid
         yield block, blocks.read_one(block)
 
 
@@ -232,7 +225,7 @@ def _store(
         places = list(received.index.places)
         for start in range(0, len(places), BATCH):
             engine.write(received.read(places[start : start + BATCH]))
-        complete_index(blocks, map(text_id, refs.values()))
+        complete_index(blocks, refs.values())
         for move in moves:
             engine.write({}, move)
 
@@ -241,7 +234,8 @@ def _check_move(received: "_Received", move: RefUpdate) -> None:
     if move.old is None or move.new is None:
         return
     old, new = text_id(move.old), text_id(move.new)
-    follows = move.old in received.index.places and is_ancestor(Blocks(received).commit, old, new)
+    lookup = Blocks(received).commit
+    follows = move.old in received.index.places and is_ancestor(lookup, move.old, move.new)
     if move.name.startswith(TAG) or not follows:
         raise ConflictError(
             f"{move.name!r} names {old}, which {new} in {received.url} does not follow; import "

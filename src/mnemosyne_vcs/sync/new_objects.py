@@ -10,7 +10,8 @@ from typing import TypeAlias, TypeVar
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import CorruptObjectError
-from mnemosyne_vcs.format.objects import Id, Node, parse_id, text_id
+from mnemosyne_vcs.format.objects import Node
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.refs import ROOT_COMMIT
 
@@ -69,9 +70,9 @@ def additions(blocks: Blocks, commits: Sequence[Commit]) -> list[Additions]:
             nodes that it adds do not make a tree, or an object is damaged.
         NotFoundError: an object is missing.
     """
-    found = [Additions(parse_id(commit.root)) for commit in commits]
+    found = [Additions(commit.tree_cid) for commit in commits]
     searches = [
-        _search(commit, [blocks.commit(parent) for parent in commit.parents], added)
+        _search(commit, [blocks.commit(parent) for parent in commit.parent_cids], added)
         for commit, added in zip(commits, found, strict=True)
     ]
     asked = [(search, next(search)) for search in searches]
@@ -95,7 +96,7 @@ def _go_on(search: Search[None], nodes: Mapping[Id, Node]) -> set[Id] | None:
 
 def _search(commit: Commit, parents: Sequence[Commit], added: Additions) -> Search[None]:
     _check_order(commit, parents)
-    old_roots = {parse_id(parent.root) for parent in parents}
+    old_roots = {parent.tree_cid for parent in parents}
     replaced = yield from _compare(added, old_roots)
     yield from _check_nodes(added, replaced, merged=len(old_roots) > 1)
 

@@ -15,8 +15,9 @@ from typing import TypeVar
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import Engine, Exclusive, HasHistoryIndex, IndexEntry
 from mnemosyne_vcs.errors import BusyError, ReadOnlyError
-from mnemosyne_vcs.format.objects import Id, decode_record, parse_id, text_id
+from mnemosyne_vcs.format.objects import decode_record
 from mnemosyne_vcs.history.index import complete_index, index_entry
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.maintenance.strict import check_block
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.sync.new_objects import additions
@@ -57,23 +58,23 @@ def missing(source: Blocks, target: Engine, heads: Iterable[Id]) -> list[Commit]
         heads: the commits to start from.
     """
     lookup = source.walk()
-    absent: dict[str, Commit] = {}
-    asked: set[str] = set()
-    frontier: list[str] = [text_id(head) for head in heads]
+    absent: dict[Id, Commit] = {}
+    asked: set[Id] = set()
+    frontier: list[Id] = list(heads)
     size = 1
     while frontier:
-        queue, found = deque(frontier), dict[str, Commit]()
+        queue, found = deque(frontier), dict[Id, Commit]()
         while queue and len(found) < size:
-            commit_id = queue.popleft()
-            if commit_id not in asked:
-                asked.add(commit_id)
-                found[commit_id] = lookup(commit_id)
-                queue.extend(found[commit_id].parents)
-        there = target.read([parse_id(commit_id) for commit_id in found])
-        lacking = {name: c for name, c in found.items() if parse_id(name) not in there}
+            cid = queue.popleft()
+            if cid not in asked:
+                asked.add(cid)
+                found[cid] = lookup(cid)
+                queue.extend(found[cid].parent_cids)
+        there = target.read(found.keys())
+        lacking = {cid: commit for cid, commit in found.items() if cid not in there}
         absent |= lacking
-        frontier += (parent for commit in lacking.values() for parent in commit.parents)
-        frontier = [name for name in dict.fromkeys(frontier) if name not in asked]
+        frontier += (parent for commit in lacking.values() for parent in commit.parent_cids)
+        frontier = [cid for cid in dict.fromkeys(frontier) if cid not in asked]
         size = min(size * 2, BATCH)
     return sorted(absent.values(), key=lambda c: (c.generation, c.time, c.id))
 
@@ -165,12 +166,12 @@ class _Shipment:
         found = additions(self._source, commits)
         vectors = self._vectors(set[Id]().union(*(added.replaced for added in found)))
         for commit, added in zip(commits, found, strict=True):
-            parents = tuple(map(parse_id, commit.parents))
+            parents = commit.parent_cids
             held = set[Id]().union(*(vectors[record] for record in added.replaced))
             for block, links in added.ordered():
                 yield _Item(block, parents + links, held if block in added.records else None)
             root = (added.root,) if added.root in added.nodes else ()
-            yield _Item(parse_id(commit.id), parents + root, commit=commit)
+            yield _Item(commit.cid, parents + root, commit=commit)
 
     def _vectors(self, records: Iterable[Id]) -> dict[Id, Collection[Id]]:
         """The vectors of each of some records."""
@@ -219,10 +220,10 @@ class _Shipment:
 
     def _index(self, commits: Collection[Commit], entries: Iterable[IndexEntry]) -> None:
         """Add commits to the history index; if it lacks their past, that too."""
-        engine, ids = self._target, [commit.id for commit in commits]
+        engine, ids = self._target, [commit.cid for commit in commits]
         if isinstance(engine, HasHistoryIndex) and commits:
-            past = {parent for commit in commits for parent in commit.parents}.difference(ids)
-            if all(engine.indexed(parse_id(parent)) for parent in past):
+            past = {parent for commit in commits for parent in commit.parent_cids}.difference(ids)
+            if all(engine.indexed(parent) for parent in past):
                 engine.add_to_index(entries)
             else:
                 complete_index(Blocks(engine), ids)

@@ -27,13 +27,12 @@ from mnemosyne_vcs.engine.protocol import (
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, ReadOnlyError, RefConflictError
 from mnemosyne_vcs.format.objects import (
     VECTOR_LINK,
-    Id,
     StoredRecord,
     encode_record,
     object_id,
-    text_id,
     vector_id,
 )
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import JSON, ReflogEntry
 from mnemosyne_vcs.testing._engine_hooks import (
     HOSTILE_NAMES,

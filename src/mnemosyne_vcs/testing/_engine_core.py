@@ -8,7 +8,8 @@ import pytest
 
 from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
 from mnemosyne_vcs.errors import CorruptObjectError, ReadOnlyError, RefConflictError
-from mnemosyne_vcs.format.objects import Id, check_id, object_id
+from mnemosyne_vcs.format.objects import check_id, object_id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.testing._engine_hooks import (
     HOSTILE_NAMES,
     PATIENCE,

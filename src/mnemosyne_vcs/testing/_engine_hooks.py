@@ -8,7 +8,8 @@ from typing import TypeVar
 import pytest
 
 from mnemosyne_vcs.engine.protocol import Engine
-from mnemosyne_vcs.format.objects import Id, object_id
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["HOSTILE_NAMES", "PATIENCE", "EngineHooks", "blob", "in_threads", "require"]
 

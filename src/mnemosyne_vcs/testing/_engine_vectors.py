@@ -17,7 +17,7 @@ from mnemosyne_vcs.engine.vector_index import (
     VectorRow,
 )
 from mnemosyne_vcs.errors import NotFoundError, ReadOnlyError
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.testing._engine_hooks import HOSTILE_NAMES, EngineHooks, blob, require
 
 __all__ = ["VectorContract"]

@@ -30,7 +30,7 @@ from mnemosyne_vcs.engine.vector_index import (
     VectorQuery,
 )
 from mnemosyne_vcs.errors import EngineError
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["Fault", "FaultyEngine", "SlowEngine", "random_faults"]

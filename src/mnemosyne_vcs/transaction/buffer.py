@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks, as_record
 from mnemosyne_vcs.format.objects import (
-    Id,
     StoredRecord,
     decode_record,
     decode_vector,
@@ -18,6 +17,7 @@ from mnemosyne_vcs.format.objects import (
     object_id,
     vector_id,
 )
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Conflict, ConflictKind, Record
 from mnemosyne_vcs.transaction.changes import Draft
 

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from mnemosyne_vcs.format.objects import Id, StoredRecord
+from mnemosyne_vcs.format.objects import StoredRecord
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["Draft", "Held"]
 

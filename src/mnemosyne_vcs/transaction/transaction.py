@@ -28,12 +28,9 @@ from mnemosyne_vcs.errors import (
     ValidationError,
 )
 from mnemosyne_vcs.format.objects import (
-    Id,
     Node,
     encode_commit,
     object_id,
-    parse_id,
-    text_id,
     vector_floats,
     vector_of_floats,
 )
@@ -45,6 +42,7 @@ from mnemosyne_vcs.format.validation import (
     check_text,
 )
 from mnemosyne_vcs.graph import is_ancestor
+from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance, Record, Vectors
 from mnemosyne_vcs.refs import branch_head, branch_ref, write_upon
 from mnemosyne_vcs.transaction.buffer import Buffer
@@ -158,7 +156,7 @@ class Transaction:
         self._tried = False
         self._writer = writer
         self._blocks = writer.blocks
-        self._buffer = Buffer(writer.blocks, parse_id(self.base.root), self.id)
+        self._buffer = Buffer(writer.blocks, self.base.tree_cid, self.id)
 
     def __enter__(self) -> Self:
         return self
@@ -425,7 +423,7 @@ class Transaction:
 
     def _prepared(self, head: Commit) -> _Ready | None:
         """The commit upon a head, or None if nothing changes."""
-        node, root = self._blocks.node, parse_id(head.root)
+        node, root = self._blocks.node, head.tree_cid
         changes = self._buffer.changes(root)
         if not changes and not self.merges:
             return None
@@ -438,7 +436,7 @@ class Transaction:
         objects = {**values, **edit.blocks, new: block}
         update = RefUpdate(
             ref,
-            parse_id(head.id),
+            head.cid,
             new,
             self.author,
             now,
@@ -462,7 +460,7 @@ class Transaction:
         return Commit(
             id="",
             parents=tuple(parent.id for parent in parents),
-            root=text_id(root),
+            tree=text_id(root),
             transaction=self.id,
             author=self.author,
             message=check_text(self.message, "message"),
@@ -481,15 +479,15 @@ class Transaction:
             if self.merges is None:
                 self._blocks.engine.write(ready.objects, update)
             else:
-                write_upon(self._blocks, ready.objects, update, [self.merges.id])
+                write_upon(self._blocks, ready.objects, update, [self.merges.cid])
         except BusyError:
             raise
         except EngineError:
-            if not self._landed(made.id):
+            if not self._landed(made.cid):
                 raise
         self._blocks.remember_nodes(ready.nodes)
         self._blocks.remember_values(ready.values)
-        self._blocks.remember_commit(parse_id(made.id), made)
+        self._blocks.remember_commit(made.cid, made)
         if in_step(self._blocks.engine, update):
             self._writer.heads.note(self.branch, head, made)
         else:
@@ -500,28 +498,28 @@ class Transaction:
         """Of the keys that differ from the head, those that differ from what is merged too."""
         if self.merges is None:
             return changes.keys()
-        node, root = self._blocks.node, parse_id(self.merges.root)
+        node, root = self._blocks.node, self.merges.tree_cid
         return [key for key, record in changes.items() if tree.get(node, root, key) != record]
 
-    def _landed(self, commit: str) -> bool:
+    def _landed(self, commit: Id) -> bool:
         """Whether a write whose answer was lost has made the commit part of the branch."""
         head = branch_head(self._blocks, self.branch)
-        if not self._blocks.engine.read([parse_id(commit)]):
+        if not self._blocks.engine.read([commit]):
             return False
-        return is_ancestor(self._blocks.commit, commit, head.id)
+        return is_ancestor(self._blocks.commit, commit, head.cid)
 
     def _check_against(self, head: Commit) -> None:
         """Raise if the branch has moved to a head that clashes with what was read or written."""
         if self.merges is not None:
             raise ConflictError(f"branch {self.branch!r} has moved to {head.id}; merge again", [])
-        known = {self.base.id: self.base}
+        known = {self.base.cid: self.base}
         lookup = self._blocks.commit
-        if not is_ancestor(lambda each: known.get(each) or lookup(each), self.base.id, head.id):
+        if not is_ancestor(lambda each: known.get(each) or lookup(each), self.base.cid, head.cid):
             raise ConflictError(
                 f"branch {self.branch!r} was deleted and made again at {head.id}, which does not "
                 f"follow {self.base.id}, where this transaction began; begin again"
             )
-        conflicts = self._buffer.clashes(parse_id(head.root))
+        conflicts = self._buffer.clashes(head.tree_cid)
         if conflicts:
             keys = ", ".join(repr(conflict.key) for conflict in conflicts[:5])
             raise ConflictError(

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import NamedTuple, TypeAlias
 
-from mnemosyne_vcs.format.objects import EMPTY_NODE, Id, Node, encode_node, object_id
+from mnemosyne_vcs.format.objects import EMPTY_NODE, Node, encode_node, object_id
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["EMPTY_BLOCK", "EMPTY_ROOT", "LONGEST", "SHORTEST", "Edit", "Lookup", "cut", "edit"]
 

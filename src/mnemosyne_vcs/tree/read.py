@@ -8,7 +8,8 @@ from bisect import bisect_left
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from itertools import repeat
 
-from mnemosyne_vcs.format.objects import EMPTY_NODE, Id, Node
+from mnemosyne_vcs.format.objects import EMPTY_NODE, Node
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.tree.edit import EMPTY_ROOT, Edit, Lookup, edit
 
 __all__ = ["after", "build", "children", "count", "diff", "get", "get_many", "scan", "walk"]

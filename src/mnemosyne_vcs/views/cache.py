@@ -16,7 +16,7 @@ from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError
 from mnemosyne_vcs.forks import renew_after_fork
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["Changes", "Kind", "View", "ViewCache"]
 

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemosyne_vcs.errors import CorruptObjectError
-from mnemosyne_vcs.format.objects import Id, text_id
+from mnemosyne_vcs.ids import Id, text_id
 
 __all__ = ["SEGMENT_ROWS", "Claim", "RowStore", "Rows", "Segment", "Vector"]
 

@@ -15,7 +15,8 @@ from mnemosyne_vcs.engine.vector_index import (
     indexes_vectors,
 )
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
-from mnemosyne_vcs.format.objects import Id, decode_record, decode_vector
+from mnemosyne_vcs.format.objects import decode_record, decode_vector
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["MOST_BEHIND", "carried", "follow", "in_step"]
 

@@ -13,8 +13,9 @@ from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.vector_index import IndexesVectors, VectorIndex, VectorMatch, VectorQuery
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError, ValidationError
-from mnemosyne_vcs.format.objects import Id, decode_record, decode_vector
+from mnemosyne_vcs.format.objects import decode_record, decode_vector
 from mnemosyne_vcs.format.validation import check_key
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cosine import Query
 from mnemosyne_vcs.views.keys import Keep, Selection
 from mnemosyne_vcs.views.rows import Vector

@@ -15,7 +15,8 @@ from mnemosyne_vcs.engine.vector_index import (
     indexes_vectors,
 )
 from mnemosyne_vcs.errors import NotFoundError
-from mnemosyne_vcs.format.objects import Id, decode_record, decode_vector
+from mnemosyne_vcs.format.objects import decode_record, decode_vector
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cosine import Query, direction_of
 
 __all__ = ["wrong_vectors"]

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.format.objects import Id, decode_record, decode_vector
+from mnemosyne_vcs.format.objects import decode_record, decode_vector
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cache import Changes
 from mnemosyne_vcs.views.cosine import Query, best
 from mnemosyne_vcs.views.keys import Keep, Selection, span, splice

@@ -19,7 +19,6 @@ from mnemosyne_vcs import (
 )
 from mnemosyne_vcs.cli.app import mnem
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.testing import FaultyEngine
 from mnemosyne_vcs.views.keys import Selection
@@ -319,7 +318,7 @@ def test_an_index_that_moves_on_is_not_used(repo):
     repo.put("a", 1, embedding=[1, 0])
     repo.index_vectors()
     before = repo.at()
-    index = find_index(repo.blocks, before.root, parse_id(before.commit.id), "")
+    index = find_index(repo.blocks, before.root, before.commit.cid, "")
     assert index.search(np.array([1, 0], np.float32)) == [("a", 1.0)]
     assert index.dimensions() == {2}
     repo.put("a", 2, embedding=[0, 1])

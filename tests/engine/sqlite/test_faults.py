@@ -21,7 +21,8 @@ from mnemosyne_vcs.errors import (
     NotFoundError,
     ReadOnlyError,
 )
-from mnemosyne_vcs.format.objects import object_id, parse_id
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.testing.engines import in_threads
 from users import as_nobody
 

@@ -18,7 +18,8 @@ from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.engine.sqlite.log import is_log_of
 from mnemosyne_vcs.engine.sqlite.statements import begin_log
 from mnemosyne_vcs.errors import BusyError, EngineError
-from mnemosyne_vcs.format.objects import object_id, parse_id
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import parse_id
 
 
 def block_of(text):

@@ -10,7 +10,8 @@ from children import ENGINE_CHILD, Child, go
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.errors import BusyError, EngineError
-from mnemosyne_vcs.format.objects import object_id, parse_id, text_id
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import parse_id, text_id
 
 
 def child(*arguments):

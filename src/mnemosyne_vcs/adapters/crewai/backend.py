@@ -35,7 +35,6 @@ from mnemosyne_vcs.adapters.crewai.translate import (
     text_to_embed,
 )
 from mnemosyne_vcs.errors import NotFoundError, ReadOnlyError, ValidationError
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.model import Blame, Commit, Provenance, Record, Revision
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.transaction.transaction import Embed, Transaction
@@ -515,7 +514,7 @@ class MnemosyneStorageBackend:
 
         commit = self._transact(write)
         if dimension is not None:
-            self._opened.dimension_at(parse_id(commit.root), dimension)
+            self._opened.dimension_at(commit.tree_cid, dimension)
 
     def _transact(self, write: Callable[[Transaction], None]) -> Commit:
         self._check_present()

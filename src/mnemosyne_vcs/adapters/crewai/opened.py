@@ -8,7 +8,7 @@ from mnemosyne_vcs.adapters.crewai.contents import Contents
 from mnemosyne_vcs.adapters.crewai.keys import ROOT
 from mnemosyne_vcs.adapters.crewai.specs import canonical_url
 from mnemosyne_vcs.adapters.crewai.translate import dimension_mismatch, is_memory
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
 from mnemosyne_vcs.repository import Repository, open_repository
 

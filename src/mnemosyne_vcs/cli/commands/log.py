@@ -12,8 +12,8 @@ from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.format.objects import parse_id
 from mnemosyne_vcs.graph import ancestors
+from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.lookup import find_run, history_of
 from mnemosyne_vcs.present.to_json import commit_json
@@ -88,7 +88,7 @@ def command(
 
 def _everything(repository: Repository) -> Iterator[Commit]:
     heads = [*repository.branches().values(), *repository.tags().values()]
-    found = ancestors(repository.blocks.walk(), heads)
+    found = ancestors(repository.blocks.walk(), map(parse_id, heads))
     return (commit for commit in found if commit.id != ROOT_COMMIT.id)
 
 
@@ -187,7 +187,7 @@ def _title(repository: Repository, commit: Commit) -> Styled:
 def _counts(repository: Repository, commit: Commit) -> str:
     """How many records a commit added, changed and removed; told without reading them."""
     blocks = repository.blocks
-    before, after = (parse_id(blocks.commit(each).root) for each in (commit.parents[0], commit.id))
+    before, after = blocks.commit(commit.parent_cids[0]).tree_cid, commit.tree_cid
     counts = {"added": 0, "changed": 0, "removed": 0}
     for _, old, new in tree.diff(blocks.node, before, after):
         counts["added" if old is None else "removed" if new is None else "changed"] += 1

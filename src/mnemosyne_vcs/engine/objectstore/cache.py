@@ -15,7 +15,8 @@ from threading import Lock
 import apsw
 
 from mnemosyne_vcs.errors import CorruptObjectError, EngineError
-from mnemosyne_vcs.format.objects import Id, check_id
+from mnemosyne_vcs.format.objects import check_id
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["BlockCache", "DiskCache"]
 

@@ -12,7 +12,8 @@ from mnemosyne_vcs.engine.objectstore.logs import Log, Row, Segments
 from mnemosyne_vcs.engine.objectstore.manifest import NAME, Manifest, lost
 from mnemosyne_vcs.engine.objectstore.packs import Pack
 from mnemosyne_vcs.errors import BusyError, EngineError, NotFoundError
-from mnemosyne_vcs.format.objects import Id, check_id, is_vector
+from mnemosyne_vcs.format.objects import check_id, is_vector
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["Compaction"]
 

@@ -22,7 +22,7 @@ from mnemosyne_vcs.engine.objectstore.url import ObjectStoreUrl
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.shared import reflog_entry
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError, RefConflictError
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["ObjectStoreEngine"]

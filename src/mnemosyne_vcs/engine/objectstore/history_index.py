@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from mnemosyne_vcs.engine.objectstore.logs import Row
 from mnemosyne_vcs.engine.protocol import IndexEntry
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["History"]
 

@@ -16,7 +16,7 @@ from mnemosyne_vcs.engine.objectstore.logs import Log, Row, Segment
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.shared import ref_conflict
 from mnemosyne_vcs.errors import CorruptObjectError, FormatVersionError, NotFoundError
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["NAME", "TOKENS", "Manifest", "decode", "encode", "index_row", "lost", "new_manifest"]
 

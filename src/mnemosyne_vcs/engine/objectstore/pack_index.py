@@ -8,7 +8,7 @@ import numpy as np
 
 from mnemosyne_vcs.engine.objectstore.logs import Row
 from mnemosyne_vcs.engine.objectstore.packs import Pack, pack_of_row
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

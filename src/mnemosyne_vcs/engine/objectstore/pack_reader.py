@@ -9,7 +9,8 @@ from mnemosyne_vcs.engine.objectstore import packs
 from mnemosyne_vcs.engine.objectstore.bucket import Bucket
 from mnemosyne_vcs.engine.objectstore.cache import BlockCache
 from mnemosyne_vcs.engine.objectstore.pack_index import Place
-from mnemosyne_vcs.format.objects import Id, vector_links
+from mnemosyne_vcs.format.objects import vector_links
+from mnemosyne_vcs.ids import Id
 
 __all__ = ["WHOLE_BYTES", "PackReader"]
 

@@ -9,7 +9,7 @@ from io import BytesIO
 from mnemosyne_vcs.engine.objectstore.logs import Row
 from mnemosyne_vcs.errors import CorruptObjectError, EngineError, MnemosyneError
 from mnemosyne_vcs.format.car import index_car, write_car
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = [
     "FOLDER",

@@ -23,7 +23,8 @@ from mnemosyne_vcs.engine.shared import index_entries, ref_conflict, reflog_entr
 from mnemosyne_vcs.engine.vector_index import VectorIndex, VectorMatch, VectorMove, VectorQuery
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne_vcs.forks import renew_after_fork
-from mnemosyne_vcs.format.objects import VECTOR_LINK, Id
+from mnemosyne_vcs.format.objects import VECTOR_LINK
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["PostgresEngine"]

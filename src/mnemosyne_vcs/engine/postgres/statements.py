@@ -8,7 +8,7 @@ from typing import Any, LiteralString, TypeAlias
 
 from mnemosyne_vcs.engine.postgres.arrays import Bytes, Texts
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = [
     "COMMITS_OF_KEY",

@@ -16,7 +16,7 @@ from mnemosyne_vcs.engine.postgres.errors import engine_error
 from mnemosyne_vcs.engine.postgres.statements import LOCK_SPACE, Statement
 from mnemosyne_vcs.engine.vector_index import VectorMove, VectorPart, VectorQuery, VectorRow
 from mnemosyne_vcs.errors import EngineError
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 if TYPE_CHECKING:
     import numpy as np

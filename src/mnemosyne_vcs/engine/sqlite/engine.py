@@ -42,7 +42,7 @@ from mnemosyne_vcs.errors import (
     MnemosyneError,
     ReadOnlyError,
 )
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import ReflogEntry
 from mnemosyne_vcs.paths import absolute
 

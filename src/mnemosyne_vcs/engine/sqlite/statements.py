@@ -12,7 +12,7 @@ import apsw
 
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.sqlite.log import new_cookie
-from mnemosyne_vcs.format.objects import Id
+from mnemosyne_vcs.ids import Id
 
 __all__ = [
     "FORMAT",

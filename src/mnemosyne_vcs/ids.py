@@ -1,0 +1,40 @@
+"""Ids of objects: CIDs, as bytes in the core and as text for people."""
+
+from functools import lru_cache
+from typing import TypeAlias
+
+import libipld
+
+from mnemosyne_vcs.errors import ValidationError
+
+__all__ = ["DAG_CBOR", "RAW", "Id", "parse_id", "text_id"]
+
+Id: TypeAlias = bytes
+"""The 36 bytes of a CIDv1: version 1, the codec, sha2-256, 32 bytes of digest."""
+
+DAG_CBOR = b"\x01\x71\x12\x20"
+"""How the id of a commit, a node or a record begins."""
+
+RAW = b"\x01\x55\x12\x20"
+"""How the id of a vector begins."""
+
+
+def text_id(block: Id) -> str:
+    """The id as people read it: multibase base32."""
+    return libipld.encode_cid(block)
+
+
+@lru_cache(maxsize=4096)
+def parse_id(text: str) -> Id:
+    """Read an id written by `text_id`.
+
+    Raises:
+        ValidationError: the text is not such an id.
+    """
+    try:
+        _, block = libipld.decode_multibase(text)
+    except ValueError:
+        block = b""
+    if len(block) != 36 or block[:4] not in (DAG_CBOR, RAW) or text_id(block) != text:
+        raise ValidationError(f"{text!r} is not a valid object id")
+    return block
