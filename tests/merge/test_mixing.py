@@ -166,8 +166,8 @@ def test_pull(repo: Repository, new_url: Any):
     with mnemosyne_vcs.open(new_url(), create=True) as other:
         other.put("/b", 1, embedding=[1, 0, 0])
         with pytest.raises(DimensionError):
-            repo.pull(other)
-        repo.pull(other, allow_mixed_vectors=True)
+            repo.pull(other, allow_unrelated=True)
+        repo.pull(other, allow_mixed_vectors=True, allow_unrelated=True)
     assert repo.at().dimensions() == [2, 3]
 
 
