@@ -11,6 +11,7 @@ from mnemosyne_vcs.format.objects import vector_floats, vector_of_floats
 from mnemosyne_vcs.format.validation import check_limit, check_text
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Hit, Record
+from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.views.cache import Kind, View, ViewCache
 from mnemosyne_vcs.views.where import Where, predicate
 
@@ -52,7 +53,7 @@ class Snapshot(Mapping[str, Record]):
         self, blocks: Blocks, commit: Commit, views: ViewCache, embed: "Embed | None" = None
     ) -> None:
         self.commit = commit
-        self.root: Id = commit.tree_cid
+        self._tree = Tree.of(blocks, commit)
         self._blocks = blocks
         self._views = views
         self._embed = embed
@@ -73,14 +74,19 @@ class Snapshot(Mapping[str, Record]):
     def get(self, key: str, default: Any = None) -> Any:
         """The record under a key, else the default; raises if there is one that cannot be read."""
         _checked(key)
-        block = tree.get(self._blocks.node, self.root, key)
-        return default if block is None else self._blocks.record(key, block)
+        record = self._tree.record(key)
+        return default if record is None else record
 
     def __contains__(self, key: object) -> bool:
-        return isinstance(key, str) and tree.get(self._blocks.node, self.root, key) is not None
+        return isinstance(key, str) and self._tree.get(key) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return (key for key, _ in tree.scan(self._blocks.node, self.root))
+        return (key for key, _ in self._tree.scan())
+
+    @property
+    def root(self) -> Id:
+        """Id of the root of its tree, for adapters: equal states have the same."""
+        return self._tree.root
 
     def __len__(self) -> int:
         return self.count()
@@ -114,7 +120,7 @@ class Snapshot(Mapping[str, Record]):
         limit = check_limit(limit)
         prefix = check_text(prefix, "prefix")
         start = None if start is None else check_text(start, "start")
-        entries = tree.scan(self._blocks.node, self.root, prefix, start=start, reverse=reverse)
+        entries = self._tree.scan(prefix, start=start, reverse=reverse)
         return self._blocks.records(islice(entries, limit))
 
     def scan_keys(self, prefix: str = "") -> Iterator[str]:
@@ -124,7 +130,7 @@ class Snapshot(Mapping[str, Record]):
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
         prefix = check_text(prefix, "prefix")
-        return (key for key, _ in tree.scan(self._blocks.node, self.root, prefix))
+        return (key for key, _ in self._tree.scan(prefix))
 
     def get_many(self, keys: Iterable[str], *, with_vectors: bool = False) -> Iterator[Record]:
         """The records under keys, in the order given.
@@ -149,7 +155,7 @@ class Snapshot(Mapping[str, Record]):
         Raises:
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
-        return tree.count(self._blocks.node, self.root, check_text(prefix, "prefix"))
+        return self._tree.count(check_text(prefix, "prefix"))
 
     def children(self, prefix: str = "") -> Iterator[str]:
         """The next parts of the keys below a prefix, each once: `x` a record, `x/` a subtree.
@@ -160,7 +166,7 @@ class Snapshot(Mapping[str, Record]):
         Raises:
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
-        return tree.children(self._blocks.node, self.root, check_text(prefix, "prefix"))
+        return self._tree.children(check_text(prefix, "prefix"))
 
     def search(
         self,
@@ -262,7 +268,7 @@ class Snapshot(Mapping[str, Record]):
         return find_index(self._blocks, self.root, self.commit.cid, name)
 
     def _block(self, key: str) -> Id:
-        block = tree.get(self._blocks.node, self.root, key)
+        block = self._tree.get(key)
         if block is None:
             raise NotFoundError(f"there is no record {key!r} at commit {self.commit.id}")
         return block

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 
-from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError
 from mnemosyne_vcs.graph import ancestors
 from mnemosyne_vcs.history.fields import value_at
 from mnemosyne_vcs.history.index import Writers, changing
-from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Blame, Commit, Record
+from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.values import Missing, same_json
 
 __all__ = ["blame", "blame_field", "blame_prefix"]
@@ -30,7 +29,7 @@ def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
     Raises:
         NotFoundError: no commit up to there has had the key.
     """
-    record = _record(blocks, key, at)
+    record = Tree.of(blocks, at).record(key)
     if record is not None and (writer := Writers(blocks, at).find(record.transaction)):
         return Blame(key, record, writer)
     return _brought(blocks, key, at)
@@ -45,7 +44,7 @@ def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
         at: the commit.
     """
     writers = Writers(blocks, at)
-    for record in blocks.records(tree.scan(blocks.node, at.tree_cid, prefix)):
+    for record in blocks.records(Tree.of(blocks, at).scan(prefix)):
         writer = writers.find(record.transaction)
         if writer is None:
             yield _brought(blocks, record.key, at)
@@ -93,14 +92,15 @@ def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
 
     Where nothing does and no commit deleted it, a merge left out what the other side had.
     """
-    held, found = _held(blocks, key, at), False
+    there, found = Tree.of(blocks, at), False
+    held = there.get(key)
     for commit in changing(blocks, key, at):
         found = True
-        if _held(blocks, key, commit) == held:
-            return Blame(key, _record(blocks, key, at), commit)
+        if Tree.of(blocks, commit).get(key) == held:
+            return Blame(key, there.record(key), commit)
     for commit in ancestors(blocks.walk(), [at.cid]) if found else ():
         parents = map(blocks.commit, commit.parent_cids)
-        if any(_held(blocks, key, parent) for parent in parents):
+        if any(Tree.of(blocks, parent).get(key) for parent in parents):
             return Blame(key, None, commit)
     raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
 
@@ -109,18 +109,10 @@ def _versions_before(blocks: Blocks, record: Record, commit: Commit) -> list[tup
     """What the parents of a commit had in place of the record that it wrote."""
     found: list[tuple[Record, Commit]] = []
     for parent in map(blocks.commit, commit.parent_cids):
-        version = _record(blocks, record.key, parent)
+        before = Tree.of(blocks, parent)
+        version = before.record(record.key)
         if version is None and record.moved_from is not None:
-            version = _record(blocks, record.moved_from, parent)
+            version = before.record(record.moved_from)
         if version is not None:
             found.append((version, parent))
     return found
-
-
-def _held(blocks: Blocks, key: str, at: Commit) -> Id | None:
-    return tree.get(blocks.node, at.tree_cid, key)
-
-
-def _record(blocks: Blocks, key: str, at: Commit) -> Record | None:
-    block = _held(blocks, key, at)
-    return None if block is None else blocks.record(key, block)

@@ -19,6 +19,7 @@ from mnemosyne_vcs.errors import CorruptObjectError, EngineError
 from mnemosyne_vcs.graph import ancestors
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit
+from mnemosyne_vcs.trees import Tree
 
 __all__ = [
     "Writers",
@@ -100,9 +101,9 @@ def changed_keys(blocks: Blocks, commit: Commit, prefix: str = "") -> set[str]:
         commit: the commit.
         prefix: only keys that start with this.
     """
+    there = Tree.of(blocks, commit)
     changed = [
-        {key for key, *_ in tree.diff(blocks.node, _root(blocks, parent), root, prefix)}
-        for root in (commit.tree_cid,)
+        {key for key, *_ in Tree.of(blocks, blocks.commit(parent)).diff(there, prefix)}
         for parent in commit.parent_cids
     ]
     return reduce(lambda a, b: a & b, changed) if changed else set()
@@ -240,13 +241,13 @@ def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> l
     """
     brought: dict[Id | None, list[Commit]] = {}
     for candidate in candidates:
-        held = tree.get(blocks.node, candidate.tree_cid, key)
+        held = Tree.of(blocks, candidate).get(key)
         brought.setdefault(held, []).append(candidate)
     found: dict[str, Commit] = {}
     queue = [at]
     while queue:
         commit = queue.pop()
-        held = tree.get(blocks.node, commit.tree_cid, key)
+        held = Tree.of(blocks, commit).get(key)
         earlier = [c for c in brought.get(held, ()) if c.generation <= commit.generation]
         if held is None and not earlier:
             continue
@@ -283,7 +284,7 @@ class _Key:
     key: str
 
     def state(self, commit: Commit) -> Id | None:
-        return tree.get(self.blocks.node, commit.tree_cid, self.key)
+        return Tree.of(self.blocks, commit).get(self.key)
 
     def same(self, a: Id | None, b: Id | None) -> bool:
         return a == b
@@ -308,19 +309,18 @@ class _Subtree:
         return commit.tree_cid
 
     def same(self, a: Id | None, b: Id | None) -> bool:
-        return a == b or not any(tree.diff(self.blocks.node, _tree(a), _tree(b), self.prefix))
+        return a == b or not any(self._tree(a).diff(self._tree(b), self.prefix))
 
     def absent(self, state: Id | None) -> bool:
-        return not any(tree.scan(self.blocks.node, _tree(state), self.prefix))
+        return not any(self._tree(state).scan(self.prefix))
 
     def changed(self, commit: Commit) -> bool:
         if len(commit.parents) == 1:
-            return not self.same(_root(self.blocks, commit.parent_cids[0]), commit.tree_cid)
+            return not self.same(Tree.before(self.blocks, commit).root, commit.tree_cid)
         return bool(changed_keys(self.blocks, commit, self.prefix))
 
-
-def _tree(state: Id | None) -> Id:
-    return tree.EMPTY_ROOT if state is None else state
+    def _tree(self, state: Id | None) -> Tree:
+        return Tree(self.blocks, tree.EMPTY_ROOT if state is None else state)
 
 
 def _changers(blocks: Blocks, subject: _Subject, at: Commit) -> Iterator[Commit]:
@@ -362,7 +362,3 @@ def _along(blocks: Blocks, subject: _Subject, at: Commit, named: Iterable[Id]) -
     else:
         return
     yield from (c for c in _changers(blocks, subject, at) if c.cid not in given)
-
-
-def _root(blocks: Blocks, commit: Id) -> Id:
-    return blocks.commit(commit).tree_cid

@@ -12,6 +12,7 @@ from mnemosyne_vcs.history.index import changed_keys, changing, changing_below, 
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Blame, Change, ChangeKind, Commit, Record
 from mnemosyne_vcs.refs import ROOT_COMMIT
+from mnemosyne_vcs.trees import Tree
 
 __all__ = ["Wanted", "complete_index", "describe", "diff", "history", "log", "moved_in", "written"]
 
@@ -170,14 +171,14 @@ class _Streams:
 def _values(blocks: Blocks, streams: _Streams) -> Iterator[Blame]:
     while streams:
         key, commit, older = streams.pop()
-        record = _record(blocks, key, _held(blocks, commit, key))
+        record = Tree.of(blocks, commit).record(key)
         yield Blame(key, record, commit)
         origins = moved_in(blocks, commit, record) if record else []
         for parent in origins:
             assert record is not None and record.moved_from is not None
             streams.add(record.moved_from, changing(blocks, record.moved_from, parent))
         parents = map(blocks.commit, commit.parent_cids)
-        if not origins or any(_held(blocks, parent, key) is not None for parent in parents):
+        if not origins or any(Tree.of(blocks, parent).get(key) is not None for parent in parents):
             streams.add(key, older)
 
 
@@ -193,15 +194,16 @@ def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
     if old is None:
         return []
     wrote = record.transaction == commit.transaction
-    if not wrote and _held(blocks, commit, old) is not None:
+    if not wrote and Tree.of(blocks, commit).get(old) is not None:
         return []
     parents = map(blocks.commit, commit.parent_cids)
-    return [parent for parent in parents if _held(blocks, parent, old) is not None]
+    return [parent for parent in parents if Tree.of(blocks, parent).get(old) is not None]
 
 
 def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
     """The records that a commit wrote, in order of key, without those that it only brought."""
-    held = ((key, _held(blocks, commit, key)) for key in sorted(changed_keys(blocks, commit)))
+    there = Tree.of(blocks, commit)
+    held = ((key, there.get(key)) for key in sorted(changed_keys(blocks, commit)))
     records = blocks.records((key, block) for key, block in held if block is not None)
     return (record for record in records if record.transaction == commit.transaction)
 
@@ -215,19 +217,18 @@ def _all(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
 
 
 def _line(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
-    key, node = wanted.key, blocks.node
+    key = wanted.key
     for commit in first_parents(blocks.walk(), head.cid):
         if not commit.parents or commit.time < (wanted.since or 0):
             return
-        before, after = blocks.commit(commit.parent_cids[0]).tree_cid, commit.tree_cid
+        before, after = Tree.before(blocks, commit), Tree.of(blocks, commit)
         if key is not None:
-            held = tree.get(node, after, key)
-            if held == tree.get(node, before, key):
+            if after.get(key) == before.get(key):
                 continue
-            record = _record(blocks, key, held)
+            record = after.record(key)
             if record and moved_in(blocks, commit, record):
                 key = record.moved_from
-        elif wanted.prefix and next(tree.diff(node, before, after, wanted.prefix), None) is None:
+        elif wanted.prefix and next(before.diff(after, wanted.prefix), None) is None:
             continue
         yield commit
 
@@ -236,10 +237,6 @@ def _kind(before: Record | None, after: Record | None) -> ChangeKind:
     if before is None:
         return "added"
     return "removed" if after is None else "changed"
-
-
-def _held(blocks: Blocks, commit: Commit, key: str) -> Id | None:
-    return tree.get(blocks.node, commit.tree_cid, key)
 
 
 def _record(blocks: Blocks, key: str, block: Id | None) -> Record | None:

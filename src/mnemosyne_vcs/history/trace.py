@@ -8,13 +8,13 @@ does not depend on what has become of them since.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
-from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.format.objects import StoredRecord, decode_record
 from mnemosyne_vcs.history.index import Writers
 from mnemosyne_vcs.ids import Id, parse_id
 from mnemosyne_vcs.model import Commit, Record
+from mnemosyne_vcs.trees import Tree
 
 __all__ = ["Origin", "Traced", "trace"]
 
@@ -118,7 +118,7 @@ class Lineage:
 
     def live(self, head: Commit) -> list[tuple[str, Id, tuple[str, ...]]]:
         """The records at a commit that came from the origin: key, block and the keys between."""
-        entries = list(tree.scan(self._blocks.node, head.tree_cid))
+        entries = list(Tree.of(self._blocks, head).scan())
         self._load(block for _, block in entries)
         traced = ((key, block, self.through(block, head)) for key, block in entries)
         return [(key, block, through) for key, block, through in traced if through is not None]
@@ -179,7 +179,7 @@ class Lineage:
         found: list[tuple[str, Id, Commit]] = []
         for key, commit in named:
             if commit is not None:
-                block = tree.get(self._blocks.node, commit.tree_cid, key)
+                block = Tree.of(self._blocks, commit).get(key)
                 if block is not None:
                     found.append((key, block, commit))
         return found

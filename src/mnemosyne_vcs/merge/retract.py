@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.frozen import freeze
@@ -11,6 +10,7 @@ from mnemosyne_vcs.history.log import history
 from mnemosyne_vcs.history.trace import Lineage, Origin
 from mnemosyne_vcs.model import Change, Commit, Record
 from mnemosyne_vcs.transaction.transaction import Transaction
+from mnemosyne_vcs.trees import Tree
 
 __all__ = ["Retraction", "retract"]
 
@@ -60,7 +60,7 @@ def _take_back(
 ) -> Change:
     key = record.key
     for version in history(blocks, key, transaction.base):
-        block = tree.get(blocks.node, version.commit.tree_cid, version.key)
+        block = Tree.of(blocks, version.commit).get(version.key)
         if version.record is None or block is None:
             break
         if lineage.through(block, version.commit) is not None:

@@ -22,6 +22,7 @@ from mnemosyne_vcs.model import ActionPlan, Commit, Conflict
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.transaction.changes import Held
 from mnemosyne_vcs.transaction.transaction import Transaction, Writer, transact
+from mnemosyne_vcs.trees import Tree
 
 __all__ = [
     "Act",
@@ -294,9 +295,7 @@ def _stretches(blocks: Blocks, targets: Sequence[Commit]) -> Iterator[tuple[Comm
 
 
 def _alike(blocks: Blocks, key: str, a: Id, b: Id) -> bool:
-    held = [tree.get(blocks.node, root, key) for root in (a, b)]
-    records = [None if block is None else blocks.record(key, block) for block in held]
-    one, other = records
+    one, other = (Tree(blocks, root).record(key) for root in (a, b))
     return one is other if one is None or other is None else one.same_value(other)
 
 

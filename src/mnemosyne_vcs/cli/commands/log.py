@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from mnemosyne_vcs import tree
 from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Output, Part, Styled
@@ -20,6 +19,7 @@ from mnemosyne_vcs.present.to_json import commit_json
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.revision import parse_time
+from mnemosyne_vcs.trees import Tree
 
 _FILTERS = ("key", "prefix", "author", "agent", "run", "source", "since", "until")
 
@@ -187,8 +187,8 @@ def _title(repository: Repository, commit: Commit) -> Styled:
 def _counts(repository: Repository, commit: Commit) -> str:
     """How many records a commit added, changed and removed; told without reading them."""
     blocks = repository.blocks
-    before, after = blocks.commit(commit.parent_cids[0]).tree_cid, commit.tree_cid
+    before, after = Tree.before(blocks, commit), Tree.of(blocks, commit)
     counts = {"added": 0, "changed": 0, "removed": 0}
-    for _, old, new in tree.diff(blocks.node, before, after):
+    for _, old, new in before.diff(after):
         counts["added" if old is None else "removed" if new is None else "changed"] += 1
     return describe.change_counts(counts)
