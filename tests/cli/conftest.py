@@ -122,3 +122,38 @@ def process(here):
         return Ran(done.stdout, done.stderr)
 
     return run
+
+
+def content_of(store, key, branch="main"):
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
+        record = repo.at(branch).get(key)
+        return record and record.content
+
+
+def plan(store, branch="main"):
+    return content_of(store, PLAN, branch)["content"]
+
+
+def heads(path):
+    with mnemosyne_vcs.open(path, read_only=True) as repo:
+        return repo.branches(), repo.tags()
+
+
+@pytest.fixture
+def elsewhere(here, mnem):
+    """An empty store."""
+    path = here / "elsewhere" / "other.mnem"
+    path.parent.mkdir()
+    mnem("init", str(path))
+    return path
+
+
+def at(store, key, branch="main"):
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
+        record = repo.at(branch).get(key)
+        return record and (record.content, sorted(record.vectors), record.provenance)
+
+
+def head(store):
+    with mnemosyne_vcs.open(store.path, read_only=True) as repo:
+        return repo.resolve()

@@ -1,10 +1,8 @@
-"""Which store and branch `mnem` works on, and how it fails."""
+"""Which store a command works on, and `mnem init`."""
 
 import pytest
 
 import mnemosyne_vcs
-from mnemosyne_vcs import errors
-from mnemosyne_vcs.cli.failures import EXIT_CODES, exit_code
 
 
 def make(path):
@@ -73,67 +71,3 @@ class TestStore:
     def test_a_named_store_that_is_not_there_is_not_made(self, mnem, here):
         assert "nope.mnem" in mnem("log", "-s", "nope.mnem", code=3).stderr
         assert not list(here.iterdir())
-
-
-class TestSharedOptions:
-    def test_they_may_stand_before_or_after_the_verb(self, mnem, store):
-        options = ("-s", str(store.path), "-b", "what-if", "--json")
-
-        before, after = mnem(*options, "status"), mnem("status", *options)
-        assert before.json == after.json
-        assert after.json["branch"] == "what-if"
-        assert after.json["records"] == 4
-
-    def test_the_later_one_has_the_last_word(self, mnem, store):
-        assert mnem("-b", "nope", "status", "-b", "main", "--json").json["branch"] == "main"
-
-    @pytest.mark.parametrize("arguments", [("--version",), ("log", "--version")])
-    def test_version(self, mnem, arguments):
-        assert mnem(*arguments).stdout == f"mnem {mnemosyne_vcs.__version__}\n"
-
-    def test_help_lists_every_verb_and_exit_code(self, mnem):
-        text = mnem("--help").stdout
-
-        for verb in ("init", "status", "log", "show", "ls", "search", "why", "undo", "verify"):
-            assert f"  {verb} " in text
-        for code, meaning in EXIT_CODES.items():
-            assert f"{code} " in text and meaning in text
-
-
-def every_error(kind=errors.MnemosyneError):
-    yield kind
-    for below in kind.__subclasses__():
-        yield from every_error(below)
-
-
-class TestFailures:
-    @pytest.mark.parametrize("kind", set(every_error()), ids=lambda kind: kind.kind)
-    def test_every_kind_of_error_has_an_exit_code(self, kind):
-        code = exit_code(kind("as a test"))
-
-        assert code in EXIT_CODES
-        no_verb_raises = (errors.MnemosyneError, errors.TransactionDoneError)
-        assert (code == 1) == (kind in no_verb_raises)
-
-    def test_an_error_is_json_where_json_is_asked_for(self, mnem, store):
-        error = mnem("log", "nope", "--json", code=3).error
-
-        assert error["kind"] == "not-found"
-        assert "'nope'" in error["message"]
-
-    def test_so_is_a_wrong_command_line(self, mnem, store):
-        assert mnem("log", "--bogus", "--json", code=2).error["kind"] == "usage"
-
-    def test_a_branch_that_is_not_there(self, mnem, store):
-        assert "nope" in mnem("status", "-b", "nope", code=3).stderr
-
-    def test_a_revision_that_is_none(self, mnem, store):
-        assert mnem("log", "main~~{", "--json", code=5).error["kind"] == "invalid-revision"
-
-    def test_a_file_that_is_no_store(self, mnem, here):
-        (here / "notes.mnem").write_text("no store " * 1000)
-
-        assert "notes.mnem" in mnem("log", code=9).stderr
-
-    def test_a_word_that_is_no_verb(self, mnem):
-        assert "frobnicate" in mnem("frobnicate", code=2).stderr
