@@ -42,6 +42,7 @@ docs: $(UV)
 soak: $(UV)
 	$(CORE) pytest --ignore=tests/adapters -m soak -s
 	$(ENGINES) pytest tests/engine/postgres -m soak -s
+	$(ENGINES) pytest tests/engine/objectstore -m soak -s
 
 format: $(UV)
 	$(CORE) ruff format .

@@ -5,6 +5,7 @@ from datetime import timedelta
 from functools import partial
 from itertools import count
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -18,6 +19,8 @@ from mnemosyne_vcs.maintenance.verify import verify_objects
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.testing import FaultyEngine
 from peers import Disturbed, Plain, filled, fresh
+from races import race
+from soak import SECONDS
 
 AT_ONCE = timedelta(0)
 Act = Callable[[Repository], object]
@@ -345,3 +348,72 @@ def test_refs_to_nothing_are_damage(repo: Repository):
     repo.blocks.engine.delete([head])
     repo.blocks.engine.write({}, RefUpdate("tag/x", None, head))
     assert len(Repository(repo.blocks.engine).verify().problems) == 1
+
+
+@pytest.mark.soak
+def test_verify_two_collectors_readers_and_writers_together(
+    shared_url: str, opened: Callable[..., Repository]
+):
+    opened(shared_url, create=True)
+    soak_together(lambda name="": opened(shared_url, author=name))
+
+
+@pytest.mark.soak
+def test_the_same_in_memory():
+    engine = fresh().blocks.engine
+    soak_together(lambda name="": Repository(engine, author=name))
+
+
+def soak_together(another: Callable[..., Repository]) -> None:
+    """Have threads, each with a repository of its own on one store, work for `SOAK_SECONDS`."""
+    another().put("total", 0)
+    until = monotonic() + SECONDS
+    counts = {"commits": 0, "verified": 0, "collected": 0, "read": 0, "gone": 0, "copied": 0}
+
+    def write(name: str) -> None:
+        repo = another(name)
+        for number in count():
+            if monotonic() > until:
+                return
+            trial = f"{name}-{number}"
+            repo.put(f"{name}/{number % 20}", number, embedding=[1.0, number])
+            repo.create_branch(trial)
+            repo.put(f"{name}/lost", number, branch=trial, embedding=[2.0, number])
+            repo.merge(trial) if number % 3 == 0 else repo.undo(branch=trial)
+            repo.delete_branch(trial)
+            counts["commits"] += 3
+
+    def verify(repo: Repository) -> None:
+        assert repo.verify().problems == ()
+        counts["verified"] += 1
+
+    def collect(repo: Repository) -> None:
+        counts["collected"] += repo.gc(keep_reflog=AT_ONCE).objects
+
+    def read(repo: Repository) -> None:
+        for name in repo.branches():
+            try:
+                at = repo.resolve(name).id
+                now = repo.at(at)
+                records = {record.key: record.content for record in now.scan()}
+                assert len(now.search([1.0, 0.0], limit=len(now))) == len(now) - 1
+                blamed = {each.key: each.record.content for each in repo.blame_prefix("", at)}
+                assert blamed == records
+                counts["read"] += 1
+            except NotFoundError as error:
+                assert name != "main"
+                assert "backup" not in str(error)
+                counts["gone"] += 1
+
+    def copy(repo: Repository) -> None:
+        with mnemosyne_vcs.clone(repo, "memory://") as other:
+            assert other.verify().ok
+        counts["copied"] += 1
+
+    beside = [partial(act, another()) for act in (verify, collect, collect, read, copy)]
+    race([partial(write, name) for name in ("w1", "w2")], beside)
+    print(counts)
+    last = another()
+    last.gc(keep_reflog=AT_ONCE)
+    assert last.verify().ok
+    assert all(counts.values())

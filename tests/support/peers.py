@@ -106,6 +106,23 @@ class Disturbed(FaultyEngine):
                 self.inside = False
 
 
+class Overtaken(FaultyEngine):
+    """Calls a function before those turns at the write lock whose numbers are given."""
+
+    def __init__(self, engine, disturb, at):
+        super().__init__(engine)
+        self.disturb, self.at, self.turns = disturb, at, 0
+
+    @contextmanager
+    def exclusive(self) -> Generator[None]:
+        assert isinstance(self.engine, Exclusive)
+        self.turns += 1
+        if self.turns in self.at:
+            self.disturb()
+        with self.engine.exclusive():
+            yield
+
+
 class Plain:
     """An engine without any capability."""
 

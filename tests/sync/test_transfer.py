@@ -26,7 +26,7 @@ from mnemosyne_vcs.maintenance.strict import check_block
 from mnemosyne_vcs.sync import transfer
 from mnemosyne_vcs.testing.faults import FaultyEngine
 from mnemosyne_vcs.tree import EMPTY_ROOT
-from peers import Disturbed, Lying, assert_complete, filled, fresh, objects, refs
+from peers import Disturbed, Lying, Overtaken, assert_complete, filled, fresh, objects, refs
 
 
 @pytest.fixture
@@ -149,6 +149,20 @@ class TestBreakingOff:
             if disturbed.reads < number:
                 break
         assert number >= 30
+
+    def test_what_is_collected_before_a_turn_at_the_lock_is_sent_again(self):
+        """The last turn is that in which the refs move: what they will name must be there then."""
+        repo = filled()
+        for number in count(1):
+            memory = MemoryEngine()
+            there = fresh(memory)
+            engine = Overtaken(memory, partial(there.gc, keep_reflog=timedelta(0)), {number})
+            repo.push(Repository(engine), "side")
+            assert there.verify().ok
+            assert there.branches()["side"] == repo.branches()["side"]
+            if engine.turns < number:
+                break
+        assert number > 3
 
     def test_garbage_is_collected_all_the_time(self):
         engine = MemoryEngine()

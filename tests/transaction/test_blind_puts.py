@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 import mnemosyne_vcs
-from mnemosyne_vcs import NotFoundError
+from mnemosyne_vcs import NotFoundError, RefConflictError
 from mnemosyne_vcs.transaction.heads import GUESS_FOR
 
 
@@ -74,6 +74,25 @@ def test_a_writer_in_company_asks_before_each_put(stores, asked):
     tried_in_vain = 1
     assert len(asked) <= 4 + 2 * tried_in_vain
     assert [commit.author for commit in one.log()][:8] == ["one", "other"] * 4
+
+
+def test_a_writer_in_company_does_not_guess(stores):
+    one, other = stores
+    engine, lost = one.blocks.engine, []
+    write = engine.write
+
+    def noting(objects, update=None):
+        try:
+            write(objects, update)
+        except RefConflictError:
+            lost.append(update.name)
+            raise
+
+    engine.write = noting
+    for number in range(4):
+        other.put(f"theirs/{number}", number)
+        one.put(f"mine/{number}", number)
+    assert lost == ["branch/main"], "the guess from when it was alone"
 
 
 def test_a_put_after_others_lands_upon_their_commit(stores):

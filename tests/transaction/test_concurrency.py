@@ -1,13 +1,20 @@
 """Many writers and readers, and sudden deaths: nothing acknowledged is lost, nothing is torn."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 
 import mnemosyne_vcs
 from acknowledgements import assert_kept, commits_told
 from children import Child, go
-from mnemosyne_vcs import Repository
+from mnemosyne_vcs import Repository, Transaction
+from mnemosyne_vcs.engine.memory import MemoryEngine
+from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
+from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.testing import FaultyEngine
+from mnemosyne_vcs.transaction.transaction import OPTIMISTIC_ATTEMPTS
+from peers import fresh
 from races import race
 
 Start = Callable[..., Child]
@@ -52,6 +59,43 @@ def test_eight_threads_lose_nothing_while_others_read(repo: Repository):
     for i in range(8):
         for j in range(0, 100, 10):
             assert repo.blame(f"w{i}/{j}").commit.author == f"w{i}"
+
+
+class Rivalled(FaultyEngine):
+    """Lets a rival write before each write that is not under the lock."""
+
+    def __init__(self, engine: Engine, rival: Callable[[], object]) -> None:
+        super().__init__(engine)
+        self.rival, self.locked = rival, False
+
+    @contextmanager
+    def exclusive(self) -> Iterator[None]:
+        with self.engine.exclusive():
+            self.locked = True
+            try:
+                yield
+            finally:
+                self.locked = False
+
+    def write(self, objects: Mapping[Id, bytes], update: RefUpdate | None = None) -> None:
+        if not self.locked:
+            self.rival()
+        super().write(objects, update)
+
+
+def test_who_loses_race_after_race_takes_the_lock():
+    memory, runs, rivals = MemoryEngine(), [], []
+    other = fresh(memory)
+    other.put("total", 0)
+
+    def count_up(tx: Transaction, told: list[int]) -> None:
+        told.append(tx["total"].content)
+        tx.put("total", tx["total"].content + 1)
+
+    rival = partial(other.transact, partial(count_up, told=rivals))
+    Repository(Rivalled(memory, rival)).transact(partial(count_up, told=runs))
+    assert len(runs) == OPTIMISTIC_ATTEMPTS + 1
+    assert other.at()["total"].content == len(rivals) + 1
 
 
 def test_killed_writers_lose_nothing_acknowledged(counted_url: str, start: Start):
