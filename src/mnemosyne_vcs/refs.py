@@ -35,6 +35,7 @@ __all__ = [
     "branch_ref",
     "check_new_name",
     "initialise",
+    "moved",
     "ref_heads",
     "ref_names",
     "remote_ref",
@@ -124,6 +125,14 @@ def branch_head(blocks: Blocks, name: str) -> Commit:
             f"there is no branch {name!r} in {blocks.engine.url}; create_branch({name!r}) makes one"
         )
     return blocks.commit(head)
+
+
+def moved(branch: str, expect: Commit, head: Commit) -> RefConflictError:
+    """The error that says that a branch is not where a caller expects it."""
+    return RefConflictError(
+        f"branch {branch!r} points at {head.id}, not at {expect.id} as expected; look at what has "
+        "changed, and try again"
+    )
 
 
 def ref_heads(blocks: Blocks, kind: str) -> dict[str, Id]:

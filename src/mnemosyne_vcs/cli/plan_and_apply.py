@@ -31,6 +31,7 @@ class Run(Protocol):
         resolutions: dict[str, Resolution],
         strategy: Strategy | None,
         dry_run: bool,
+        expect: Commit | None = None,
     ) -> Commit | Plan: ...
 
 
@@ -109,9 +110,12 @@ def carry_out(session: Session, repository: Repository, act: Act, wishes: Wishes
             return
         if asks:
             ask(act.question)
-            if repository.resolve(act.branch).id != plan.ours.id:
-                raise ConflictError(f"branch {act.branch!r} has moved since; look again")
-        commit = act.run(resolutions=resolutions, strategy=wishes.strategy, dry_run=False)
+        commit = act.run(
+            resolutions=resolutions,
+            strategy=wishes.strategy,
+            dry_run=False,
+            expect=plan.ours if asks else None,
+        )
     if isinstance(commit, Commit):
         _show_done(output, commit, plan)
 

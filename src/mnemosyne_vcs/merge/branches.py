@@ -17,7 +17,8 @@ from mnemosyne_vcs.merge.trees import Follow, Merged, State, merge_states
 from mnemosyne_vcs.model import Commit, Conflict, MergePlan, Record
 from mnemosyne_vcs.refs import ROOT_COMMIT, branch_ref, write_upon
 from mnemosyne_vcs.transaction.changes import Held
-from mnemosyne_vcs.transaction.transaction import Transaction, Writer, transact
+from mnemosyne_vcs.transaction.transact import transact
+from mnemosyne_vcs.transaction.transaction import Transaction, Writer
 from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.values import Missing
 
@@ -44,6 +45,7 @@ class Wishes:
         strategy: how to settle the others.
         fast_forward: just move the branch, if it has nothing of its own.
         allow_mixed_vectors: put vectors side by side that no search can compare.
+        expect: the commit that the branch must point at, if given.
     """
 
     author: str | None
@@ -53,6 +55,7 @@ class Wishes:
     strategy: Strategy | None
     fast_forward: bool = False
     allow_mixed_vectors: bool = False
+    expect: Commit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,7 @@ def merge(writer: Writer, theirs: Commit, branch: str, wishes: Wishes) -> Commit
         author=wishes.author,
         message=wishes.message,
         trailers=wishes.trailers,
+        expect=wishes.expect,
     )
     if conflicts:
         raise _unsettled(branch, theirs, conflicts)

@@ -21,7 +21,8 @@ from mnemosyne_vcs.merge.trees import Clash, Merged, State, clash_of_ids, merge_
 from mnemosyne_vcs.model import ActionPlan, Commit, Conflict
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.transaction.changes import Held
-from mnemosyne_vcs.transaction.transaction import Transaction, Writer, transact
+from mnemosyne_vcs.transaction.transact import transact
+from mnemosyne_vcs.transaction.transaction import Transaction, Writer
 from mnemosyne_vcs.trees import Tree
 
 __all__ = [
@@ -71,6 +72,7 @@ class Wishes:
         resolutions: how to settle the conflict of each key.
         strategy: how to settle the others.
         allow_mixed_vectors: put vectors side by side that no search can compare.
+        expect: the commit that the branch must point at, if given.
     """
 
     author: str | None = None
@@ -78,6 +80,7 @@ class Wishes:
     resolutions: Mapping[str, Resolution] = field(default_factory=dict[str, Resolution])
     strategy: Strategy | None = None
     allow_mixed_vectors: bool = False
+    expect: Commit | None = None
 
 
 def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> Commit:
@@ -114,7 +117,7 @@ def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> 
         if not wishes.allow_mixed_vectors:
             check_mixing(writer.blocks, transaction)
 
-    commit = transact(writer, attempt, branch, author=wishes.author)
+    commit = transact(writer, attempt, branch, author=wishes.author, expect=wishes.expect)
     if conflicts:
         raise in_the_way(conflicts)
     return commit

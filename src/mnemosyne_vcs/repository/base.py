@@ -21,6 +21,7 @@ class BaseMethods(ABC):
 
     blocks: Blocks
     _writer: Writer
+    _clock: Callable[[], int]
 
     @abstractmethod
     def resolve(self, revision: Revision = DEFAULT_BRANCH) -> Commit:
@@ -43,5 +44,14 @@ class BaseMethods(ABC):
         author: str | None = None,
         message: str = "",
         trailers: Mapping[str, str] | None = None,
+        expect: Revision | None = None,
     ) -> Commit:
         """Run a function in a transaction, again on the new head until it lands."""
+
+    @abstractmethod
+    def _expected(self, expect: Revision | None) -> Commit | None:
+        """The commit that a branch is expected to point at, if one is."""
+
+    @abstractmethod
+    def _check_writable(self) -> None:
+        """Raise `ReadOnlyError` if the repository was opened for reading."""

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from datetime import datetime, timedelta
+from datetime import datetime
 from os import PathLike
 from types import TracebackType
 from typing import Literal, NoReturn, Self, overload
@@ -17,16 +17,8 @@ from mnemosyne_vcs.errors import (
     ReadOnlyError,
     RefConflictError,
 )
-from mnemosyne_vcs.files import file_path
 from mnemosyne_vcs.format.validation import check_text
 from mnemosyne_vcs.graph import merge_bases
-from mnemosyne_vcs.history.index import rebuild_index
-from mnemosyne_vcs.maintenance import backup as copying
-from mnemosyne_vcs.maintenance import gc as collect
-from mnemosyne_vcs.maintenance import verify as verifying
-from mnemosyne_vcs.maintenance.backup import Stats
-from mnemosyne_vcs.maintenance.gc import GcReport
-from mnemosyne_vcs.maintenance.verify import VerifyReport
 from mnemosyne_vcs.merge import branches as merging
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
 from mnemosyne_vcs.model import JSON, Commit, MergePlan, Provenance, ReflogEntry, Revision, named
@@ -43,13 +35,15 @@ from mnemosyne_vcs.refs import (
 )
 from mnemosyne_vcs.repository.files import ExchangeMethods
 from mnemosyne_vcs.repository.history import HistoryMethods
+from mnemosyne_vcs.repository.maintenance import MaintenanceMethods
 from mnemosyne_vcs.repository.remotes import SyncMethods
 from mnemosyne_vcs.repository.trace import TraceMethods
 from mnemosyne_vcs.repository.undo import ActionMethods
 from mnemosyne_vcs.repository.vector_index import IndexMethods
 from mnemosyne_vcs.revision import resolve
 from mnemosyne_vcs.snapshot import Snapshot
-from mnemosyne_vcs.transaction.transaction import Embed, Transaction, VectorLike, Writer, transact
+from mnemosyne_vcs.transaction.transact import transact
+from mnemosyne_vcs.transaction.transaction import Embed, Transaction, VectorLike, Writer
 from mnemosyne_vcs.views.cache import ViewCache
 
 __all__ = ["Durability", "Repository", "open_repository"]
@@ -104,7 +98,13 @@ def open_repository(
 
 
 class Repository(
-    HistoryMethods, ActionMethods, TraceMethods, ExchangeMethods, SyncMethods, IndexMethods
+    HistoryMethods,
+    ActionMethods,
+    TraceMethods,
+    MaintenanceMethods,
+    ExchangeMethods,
+    SyncMethods,
+    IndexMethods,
 ):
     """Versioned memory. Safe for use by many threads, and by many processes at once.
 
@@ -232,6 +232,7 @@ class Repository(
         author: str | None = None,
         message: str = "",
         trailers: Mapping[str, str] | None = None,
+        expect: Revision | None = None,
     ) -> Transaction:
         """Begin a transaction, which commits at the end of its `with` block.
 
@@ -240,13 +241,22 @@ class Repository(
             author: who commits; the repository's author if not given.
             message: why.
             trailers: further facts by name, such as `Run-Id`.
+            expect: the commit that the branch must point at, now and when this commits.
 
         Raises:
             NotFoundError: there is no such branch.
+            RefConflictError: the branch does not point at `expect`.
             ReadOnlyError: the repository was opened for reading.
         """
         self._check_writable()
-        return Transaction(self._writer, branch, author=author, message=message, trailers=trailers)
+        return Transaction(
+            self._writer,
+            branch,
+            author=author,
+            message=message,
+            trailers=trailers,
+            expect=self._expected(expect),
+        )
 
     def transact(
         self,
@@ -256,6 +266,7 @@ class Repository(
         author: str | None = None,
         message: str = "",
         trailers: Mapping[str, str] | None = None,
+        expect: Revision | None = None,
     ) -> Commit:
         """Run a function in a transaction, again on the new head until it lands.
 
@@ -265,18 +276,28 @@ class Repository(
             author: who commits; the repository's author if not given.
             message: why.
             trailers: further facts by name, such as `Run-Id`.
+            expect: the commit that the branch must point at; the function is then run once.
 
         Returns:
             The commit, or the head if the function changed nothing.
 
         Raises:
             NotFoundError: there is no such branch.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
             ReadOnlyError: the repository was opened for reading.
             ConflictError: it lost every race, on an engine without a write lock.
             EngineError: the store failed, and the commit is not in it.
         """
         self._check_writable()
-        return transact(self._writer, fn, branch, author=author, message=message, trailers=trailers)
+        return transact(
+            self._writer,
+            fn,
+            branch,
+            author=author,
+            message=message,
+            trailers=trailers,
+            expect=self._expected(expect),
+        )
 
     def put(
         self,
@@ -291,6 +312,7 @@ class Repository(
         event_time: datetime | int | None = None,
         author: str | None = None,
         message: str = "",
+        expect: Revision | None = None,
     ) -> Commit:
         """Write one record in a commit of its own; arguments and errors as in `Transaction.put`
         and `transact`."""
@@ -314,6 +336,7 @@ class Repository(
             author=author,
             message=message or f"put {key}",
             reads=False,
+            expect=self._expected(expect),
         )
 
     def delete(
@@ -323,11 +346,13 @@ class Repository(
         branch: str = DEFAULT_BRANCH,
         author: str | None = None,
         message: str = "",
+        expect: Revision | None = None,
     ) -> Commit:
         """Delete one record in a commit of its own.
 
         Raises:
             NotFoundError: there is no such record or branch.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the store failed, and the commit is not in it.
         """
@@ -336,6 +361,7 @@ class Repository(
             branch,
             author=author,
             message=message or f"delete {key}",
+            expect=expect,
         )
 
     def merge_base(self, a: Revision, b: Revision = DEFAULT_BRANCH) -> Commit:
@@ -364,6 +390,7 @@ class Repository(
         strategy: Strategy | None = ...,
         fast_forward: bool = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -380,6 +407,7 @@ class Repository(
         strategy: Strategy | None = ...,
         fast_forward: bool = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[True],
     ) -> MergePlan: ...
 
@@ -396,6 +424,7 @@ class Repository(
         strategy: Strategy | None = ...,
         fast_forward: bool = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: bool,
     ) -> Commit | MergePlan: ...
 
@@ -411,6 +440,7 @@ class Repository(
         strategy: Strategy | None = None,
         fast_forward: bool = False,
         allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
         dry_run: bool = False,
     ) -> Commit | MergePlan:
         """Bring what a revision has changed since it left a branch into that branch.
@@ -435,6 +465,7 @@ class Repository(
                 no commit.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
+            expect: the commit that the branch must point at, such as the head of a plan.
             dry_run: write nothing and say what would happen.
 
         Returns:
@@ -444,6 +475,7 @@ class Repository(
         Raises:
             ConflictError: a conflict is not settled; its `conflicts` holds all of them.
             DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such branch or revision.
             InvalidRevisionError: the revision is none.
             ReadOnlyError: the repository was opened for reading.
@@ -458,6 +490,7 @@ class Repository(
             strategy,
             fast_forward,
             allow_mixed_vectors,
+            self._expected(expect),
         )
         theirs = self.resolve(source)
         if dry_run:
@@ -476,74 +509,8 @@ class Repository(
             raise EngineError(f"{self.url} keeps no reflog")
         return self._engine.reflog(branch_ref(branch))
 
-    def verify(self, progress: verifying.Progress | None = None) -> VerifyReport:
-        """Read and check everything; see `mnemosyne_vcs.maintenance.verify.verify`."""
-        return verifying.verify(self.blocks, progress)
-
-    def rebuild_index(self) -> int:
-        """Make the index of the history anew from the commits, if `verify` finds it wrong.
-
-        The index only makes `blame`, `history` and `log` quick. What it says is compared with the
-        commits, so that it is slow, and not wrong, where the index is.
-
-        Returns:
-            How many commits it holds then: all that refs reach.
-
-        Raises:
-            ReadOnlyError: the repository was opened for reading.
-            NotFoundError: an object is missing; the index is as it was.
-            CorruptObjectError: an object is damaged; the index is as it was.
-            EngineError: the engine keeps no such index, or failed.
-        """
-        self._check_writable()
-        return rebuild_index(self.blocks)
-
-    def stats(self) -> Stats:
-        """Count what the repository holds."""
-        return copying.stats(self.blocks)
-
-    def gc(
-        self,
-        *,
-        keep_reflog: timedelta = timedelta(days=30),
-        dry_run: bool = False,
-        compact: bool = False,
-        progress: verifying.Progress | None = None,
-    ) -> GcReport:
-        """Remove what no branch, tag or recent line of the reflog reaches; others write on.
-
-        Args:
-            keep_reflog: the age up to which lines of the reflog keep what they name. A line that
-                is dated in the future counts as made at the time of the next one, or now.
-            dry_run: only say what would be removed.
-            compact: also give the room back to the file system, which copies the store.
-            progress: called now and then with how many objects have been visited.
-
-        Raises:
-            EngineError: the engine cannot list and delete objects, or failed.
-            ReadOnlyError: the repository was opened for reading.
-            NotFoundError: an object that is needed is missing; nothing was removed.
-            CorruptObjectError: an object that is needed is damaged; nothing was removed.
-        """
-        now = self._clock()
-        return collect.collect(
-            self.blocks,
-            since=now - keep_reflog // timedelta(milliseconds=1),
-            now=now,
-            dry_run=dry_run,
-            compact=compact,
-            progress=progress,
-        )
-
-    def backup(self, path: str | PathLike[str]) -> None:
-        """Write a consistent copy to a new file, which opens as a store, while this one is in use.
-
-        Raises:
-            AlreadyExistsError: something is at that path.
-            ValidationError: the path was surely meant otherwise, as with `~`.
-            EngineError: the copy cannot be written.
-        """
-        copying.backup(self.blocks, file_path(path), self._clock())
+    def _expected(self, expect: Revision | None) -> Commit | None:
+        return None if expect is None else self.resolve(expect)
 
     def _check_writable(self) -> None:
         if self.read_only:

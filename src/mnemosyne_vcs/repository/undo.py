@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from typing import Literal, overload
 
-from mnemosyne_vcs.errors import ReadOnlyError
 from mnemosyne_vcs.format.validation import check_text
 from mnemosyne_vcs.merge import undo
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
@@ -29,6 +28,7 @@ class ActionMethods(BaseMethods):
         author: str | None = ...,
         message: str = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -43,6 +43,7 @@ class ActionMethods(BaseMethods):
         author: str | None = ...,
         message: str = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -57,6 +58,7 @@ class ActionMethods(BaseMethods):
         author: str | None = ...,
         message: str = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -70,6 +72,7 @@ class ActionMethods(BaseMethods):
         author: str | None = None,
         message: str = "",
         allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Take commits back in one new commit; the history keeps them.
@@ -86,6 +89,7 @@ class ActionMethods(BaseMethods):
             message: why.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
+            expect: the commit that the branch must point at, such as the head of a plan.
             dry_run: only say what would change.
 
         Returns:
@@ -95,6 +99,7 @@ class ActionMethods(BaseMethods):
         Raises:
             ConflictError: a later commit has changed what one of them wrote; nothing is undone.
             DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: `n` is less than 1.
@@ -108,7 +113,12 @@ class ActionMethods(BaseMethods):
         return self._act(
             branch,
             prepare,
-            Wishes(author, message, allow_mixed_vectors=allow_mixed_vectors),
+            Wishes(
+                author,
+                message,
+                allow_mixed_vectors=allow_mixed_vectors,
+                expect=self._expected(expect),
+            ),
             dry_run,
         )
 
@@ -124,6 +134,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -139,6 +150,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -154,6 +166,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -168,6 +181,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = None,
         strategy: Strategy | None = None,
         allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Take one commit back in a new commit; what changed since in other fields stays.
@@ -187,6 +201,7 @@ class ActionMethods(BaseMethods):
                 given the conflict and returns a resolution, or None to leave it.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
+            expect: the commit that the branch must point at, such as the head of a plan.
             dry_run: only say what would change.
 
         Returns:
@@ -196,6 +211,7 @@ class ActionMethods(BaseMethods):
         Raises:
             ConflictError: a conflict is not settled; nothing was written.
             DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: the commit has no such parent, a resolution is none, or is for a key
@@ -206,7 +222,14 @@ class ActionMethods(BaseMethods):
         def prepare(head: Commit) -> undo.Act:
             return undo.revert(self.blocks, head, commit, parent)
 
-        wishes = Wishes(author, message, resolutions or {}, strategy, allow_mixed_vectors)
+        wishes = Wishes(
+            author,
+            message,
+            resolutions or {},
+            strategy,
+            allow_mixed_vectors,
+            self._expected(expect),
+        )
         return self._act(branch, prepare, wishes, dry_run)
 
     @overload
@@ -221,6 +244,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -236,6 +260,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -251,6 +276,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = ...,
         strategy: Strategy | None = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -265,6 +291,7 @@ class ActionMethods(BaseMethods):
         resolutions: Mapping[str, Resolution] | None = None,
         strategy: Strategy | None = None,
         allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Make the changes of one commit on another branch, in a new commit.
@@ -285,6 +312,7 @@ class ActionMethods(BaseMethods):
                 given the conflict and returns a resolution, or None to leave it.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
+            expect: the commit that the branch must point at, such as the head of a plan.
             dry_run: only say what would change.
 
         Returns:
@@ -294,6 +322,7 @@ class ActionMethods(BaseMethods):
         Raises:
             ConflictError: a conflict is not settled; nothing was written.
             DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: the commit has no such parent, a resolution is none, or is for a key
@@ -304,7 +333,14 @@ class ActionMethods(BaseMethods):
         def prepare(head: Commit) -> undo.Act:
             return undo.cherry_pick(self.blocks, head, commit, parent)
 
-        wishes = Wishes(author, message, resolutions or {}, strategy, allow_mixed_vectors)
+        wishes = Wishes(
+            author,
+            message,
+            resolutions or {},
+            strategy,
+            allow_mixed_vectors,
+            self._expected(expect),
+        )
         return self._act(branch, prepare, wishes, dry_run)
 
     @overload
@@ -317,6 +353,7 @@ class ActionMethods(BaseMethods):
         author: str | None = ...,
         message: str = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -330,6 +367,7 @@ class ActionMethods(BaseMethods):
         author: str | None = ...,
         message: str = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[True],
     ) -> ActionPlan: ...
 
@@ -343,6 +381,7 @@ class ActionMethods(BaseMethods):
         author: str | None = ...,
         message: str = ...,
         allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
         dry_run: bool,
     ) -> Commit | ActionPlan: ...
 
@@ -355,6 +394,7 @@ class ActionMethods(BaseMethods):
         author: str | None = None,
         message: str = "",
         allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
         dry_run: bool = False,
     ) -> Commit | ActionPlan:
         """Make everything below a prefix as it was at a revision, in a new commit.
@@ -370,6 +410,7 @@ class ActionMethods(BaseMethods):
             message: why.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
+            expect: the commit that the branch must point at, such as the head of a plan.
             dry_run: only say what would change.
 
         Returns:
@@ -379,6 +420,7 @@ class ActionMethods(BaseMethods):
             ConflictError: a record would come back beside one with the same id (see `Conflict`)
                 that is outside the prefix; nothing was written.
             DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such revision or branch.
             InvalidRevisionError: the revision is not one.
             ValidationError: the prefix is not a string, or cannot be encoded.
@@ -392,7 +434,12 @@ class ActionMethods(BaseMethods):
         return self._act(
             branch,
             prepare,
-            Wishes(author, message, allow_mixed_vectors=allow_mixed_vectors),
+            Wishes(
+                author,
+                message,
+                allow_mixed_vectors=allow_mixed_vectors,
+                expect=self._expected(expect),
+            ),
             dry_run,
         )
 
@@ -401,8 +448,5 @@ class ActionMethods(BaseMethods):
     ) -> Commit | ActionPlan:
         if dry_run:
             return undo.plan(self._writer, branch, prepare, wishes)
-        if self.blocks.engine.read_only:
-            raise ReadOnlyError(
-                f"{self.blocks.engine.url} was opened read-only; open it without read_only"
-            )
+        self._check_writable()
         return undo.carry_out(self._writer, branch, prepare, wishes)

@@ -5,8 +5,6 @@ changes touch nothing that it read or wrote, it lands on the new head; otherwise
 """
 
 import os
-import random
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -16,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import Engine, Exclusive, IndexEntry, RefUpdate
+from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.errors import (
     AlreadyExistsError,
     BusyError,
@@ -44,25 +42,28 @@ from mnemosyne_vcs.format.validation import (
 from mnemosyne_vcs.graph import is_ancestor
 from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance, Record, Vectors
-from mnemosyne_vcs.refs import branch_head, branch_ref, write_upon
+from mnemosyne_vcs.refs import branch_head, branch_ref, moved, write_upon
 from mnemosyne_vcs.transaction.buffer import Buffer
 from mnemosyne_vcs.transaction.changes import Draft, Held
 from mnemosyne_vcs.transaction.heads import LastHeads
+from mnemosyne_vcs.transaction.retries import until_it_lands
 from mnemosyne_vcs.views.server_index import carried, in_step
 
 if TYPE_CHECKING:
     from mnemosyne_vcs.model import Vector
 
-__all__ = ["Embed", "Transaction", "VectorLike", "Writer", "transact"]
+__all__ = [
+    "Embed",
+    "Transaction",
+    "VectorLike",
+    "Writer",
+]
 
 VectorLike: TypeAlias = "Sequence[float] | Vector | str"
 """A vector as a sequence of numbers or an array of shape `(dimension,)`, or text to embed."""
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
 """Turns texts into vectors, one each."""
-
-OPTIMISTIC_ATTEMPTS = 3
-MAX_ATTEMPTS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +118,8 @@ class Transaction:
         message: why.
         trailers: further facts by name for the commit.
         base: the commit to start from, if not the newest of the branch.
+        expect: the commit that the branch must point at, from now until the commit lands; any
+            other one is a conflict, whatever it changed.
 
     Attributes:
         id: the transaction's id (32 hex digits), which its records and its commit carry.
@@ -131,7 +134,8 @@ class Transaction:
 
     Raises:
         NotFoundError: there is no such branch.
-        ValidationError: author, message or a trailer is no text.
+        RefConflictError: the branch does not point at `expect`.
+        ValidationError: author, message or a trailer is not text.
     """
 
     def __init__(
@@ -143,9 +147,13 @@ class Transaction:
         message: str = "",
         trailers: Mapping[str, str] | None = None,
         base: Commit | None = None,
+        expect: Commit | None = None,
     ) -> None:
         self.id = os.urandom(16).hex()
         self.base = branch_head(writer.blocks, branch) if base is None else base
+        if expect is not None and self.base.id != expect.id:
+            raise moved(branch, expect, self.base)
+        self._expect = expect
         self.branch = branch
         self.author = check_text(writer.author if author is None else author, "author")
         self.message = message
@@ -367,6 +375,7 @@ class Transaction:
 
         Raises:
             ConflictError: others have changed what this transaction read or wrote.
+            RefConflictError: the branch does not point at the commit that was expected any more.
             EngineError: the store failed, and the commit is not in it.
             ReadOnlyError: the store does not accept writes.
             NotFoundError: an object that this rests on is missing from the store.
@@ -375,7 +384,10 @@ class Transaction:
             TransactionDoneError: this was committed or given up before.
         """
         self._check_open()
-        self.result = _until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
+        if self._expect is None:
+            self.result = until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
+        else:
+            self.result = self._land_as_expected(self._expect)
         return self.result
 
     def _check_open(self, text: object = "") -> None:
@@ -396,6 +408,22 @@ class Transaction:
         self._check_open()
         self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
         return self._buffer.entries(prefix)
+
+    def _land_as_expected(self, expect: Commit) -> Commit:
+        """Land on the commit that is expected, or not at all."""
+        try:
+            made = self._land_on(expect)
+        except (NotFoundError, RefConflictError):
+            self._check_expected(expect)
+            raise
+        if made is expect:
+            self._check_expected(expect)
+        return made
+
+    def _check_expected(self, expect: Commit) -> None:
+        head = branch_head(self._blocks, self.branch)
+        if head.id != expect.id:
+            raise moved(self.branch, expect, head)
 
     def _attempt(self) -> Commit:
         """Land on the base at first, without a look at the branch; then on its head.
@@ -537,75 +565,3 @@ class Transaction:
                 )
             value = self._writer.embed([value])[0]
         return vector_floats(value, where)
-
-
-def transact(
-    writer: Writer,
-    fn: Callable[[Transaction], object],
-    branch: str,
-    *,
-    author: str | None = None,
-    message: str = "",
-    trailers: Mapping[str, str] | None = None,
-    reads: bool = True,
-) -> Commit:
-    """Run a function in a transaction, again on the new head until it lands.
-
-    After a few lost races it runs under the engine's write lock, where there is one.
-
-    Args:
-        writer: the repository's side.
-        fn: called with a fresh `Transaction` each time; may read from it and write to it.
-        branch: the branch to commit to.
-        author: who commits; the repository's author if not given.
-        message: why.
-        trailers: further facts by name for the commit.
-        reads: whether it depends on what the branch holds. If not, it may begin where this process
-            has left the branch, without a question to the store.
-
-    Returns:
-        The commit, or the head if the function changed nothing.
-
-    Raises:
-        ConflictError: it lost every race on an engine without a write lock.
-        EngineError: the store failed, and the commit is not in it.
-        ReadOnlyError: the store does not accept writes.
-        Exception: whatever the function raises; nothing was written.
-    """
-
-    def begun_at(base: Commit | None) -> Commit:
-        transaction = Transaction(
-            writer, branch, author=author, message=message, trailers=trailers, base=base
-        )
-        with transaction:
-            fn(transaction)
-        assert transaction.result is not None
-        return transaction.result
-
-    guess = None if reads else writer.heads.guess(branch)
-
-    def once() -> Commit:
-        nonlocal guess
-        base, guess = guess, None
-        if base is not None:
-            with suppress(NotFoundError):  # it was collected, after the branch was deleted
-                return begun_at(base)
-        return begun_at(None)
-
-    return _until_it_lands(writer.blocks.engine, once, ConflictError)
-
-
-def _until_it_lands(
-    engine: Engine, attempt: Callable[[], Commit], lost: type[ConflictError]
-) -> Commit:
-    for number in range(1, MAX_ATTEMPTS + 1):
-        if number > OPTIMISTIC_ATTEMPTS and isinstance(engine, Exclusive):
-            with engine.exclusive():
-                return attempt()
-        try:
-            return attempt()
-        except lost:
-            if number == MAX_ATTEMPTS:
-                raise
-            time.sleep(random.uniform(0, 0.001 * number))
-    raise AssertionError("unreachable")

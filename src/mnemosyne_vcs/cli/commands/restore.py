@@ -15,7 +15,6 @@ from mnemosyne_vcs.cli.commit_options import (
 from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.errors import ConflictError
 from mnemosyne_vcs.merge.undo import in_the_way
 from mnemosyne_vcs.model import ActionPlan
 from mnemosyne_vcs.present.to_json import change_json, commit_json
@@ -76,9 +75,7 @@ def command(
         if dry_run or not plan.changes:
             return
         ask("Restore this?")
-        if repository.resolve(branch).id != plan.ours.id:
-            raise ConflictError(f"branch {branch!r} has moved since; look again")
-    made = restore(dry_run=False)
+    made = restore(dry_run=False, expect=None if yes else plan.ours)
     if made.id != plan.ours.id or output.as_json:
         show_commit(output, made if made.id != plan.ours.id else None)
     else:

@@ -66,6 +66,7 @@ def command(
         message=message,
         allow_mixed_vectors=allow_mixed_vectors,
     )
+    expect = None
     with _explained(repository, session.branch):
         if dry_run or not yes:
             plan = undo(dry_run=True)
@@ -75,10 +76,9 @@ def command(
             if dry_run or not plan.changes:
                 return
             ask("Undo this?")
-            if repository.resolve(session.branch).id != plan.ours.id:
-                raise ConflictError(f"branch {session.branch!r} has moved since; look again")
+            expect = plan.ours
         before = repository.resolve(session.branch)
-        commit = undo(dry_run=False)
+        commit = undo(dry_run=False, expect=expect)
     _show_result(output, commit if commit.id != before.id else None)
 
 

@@ -1,0 +1,87 @@
+"""The methods of a repository that look after its store."""
+
+from datetime import timedelta
+from os import PathLike
+
+from mnemosyne_vcs.files import file_path
+from mnemosyne_vcs.history.index import rebuild_index
+from mnemosyne_vcs.maintenance import backup, gc, verify
+from mnemosyne_vcs.maintenance.backup import Stats
+from mnemosyne_vcs.maintenance.gc import GcReport
+from mnemosyne_vcs.maintenance.verify import Progress, VerifyReport
+from mnemosyne_vcs.repository.base import BaseMethods
+
+__all__ = ["MaintenanceMethods"]
+
+
+class MaintenanceMethods(BaseMethods):
+    """Checking, collecting garbage, copying and counting."""
+
+    def verify(self, progress: Progress | None = None) -> VerifyReport:
+        """Read and check everything; see `mnemosyne_vcs.maintenance.verify.verify`."""
+        return verify.verify(self.blocks, progress)
+
+    def rebuild_index(self) -> int:
+        """Make the index of the history anew from the commits, if `verify` finds it wrong.
+
+        The index only makes `blame`, `history` and `log` quick. What it says is compared with the
+        commits, so that it is slow, and not wrong, where the index is.
+
+        Returns:
+            How many commits it holds then: all that refs reach.
+
+        Raises:
+            ReadOnlyError: the repository was opened for reading.
+            NotFoundError: an object is missing; the index is as it was.
+            CorruptObjectError: an object is damaged; the index is as it was.
+            EngineError: the engine keeps no such index, or failed.
+        """
+        self._check_writable()
+        return rebuild_index(self.blocks)
+
+    def stats(self) -> Stats:
+        """Count what the repository holds."""
+        return backup.stats(self.blocks)
+
+    def gc(
+        self,
+        *,
+        keep_reflog: timedelta = timedelta(days=30),
+        dry_run: bool = False,
+        compact: bool = False,
+        progress: Progress | None = None,
+    ) -> GcReport:
+        """Remove what no branch, tag or recent line of the reflog reaches; others write on.
+
+        Args:
+            keep_reflog: the age up to which lines of the reflog keep what they name. A line that
+                is dated in the future counts as made at the time of the next one, or now.
+            dry_run: only say what would be removed.
+            compact: also give the room back to the file system, which copies the store.
+            progress: called now and then with how many objects have been visited.
+
+        Raises:
+            EngineError: the engine cannot list and delete objects, or failed.
+            ReadOnlyError: the repository was opened for reading.
+            NotFoundError: an object that is needed is missing; nothing was removed.
+            CorruptObjectError: an object that is needed is damaged; nothing was removed.
+        """
+        now = self._clock()
+        return gc.collect(
+            self.blocks,
+            since=now - keep_reflog // timedelta(milliseconds=1),
+            now=now,
+            dry_run=dry_run,
+            compact=compact,
+            progress=progress,
+        )
+
+    def backup(self, path: str | PathLike[str]) -> None:
+        """Write a consistent copy to a new file, which opens as a store, while this one is in use.
+
+        Raises:
+            AlreadyExistsError: something is at that path.
+            ValidationError: the path was surely meant otherwise, as with `~`.
+            EngineError: the copy cannot be written.
+        """
+        backup.backup(self.blocks, file_path(path), self._clock())

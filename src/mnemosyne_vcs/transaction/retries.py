@@ -1,0 +1,39 @@
+"""Trying again after a lost race."""
+
+import random
+import time
+from collections.abc import Callable
+
+from mnemosyne_vcs.engine.protocol import Engine, Exclusive
+from mnemosyne_vcs.errors import ConflictError
+from mnemosyne_vcs.model import Commit
+
+__all__ = ["until_it_lands"]
+
+OPTIMISTIC_ATTEMPTS = 3
+MAX_ATTEMPTS = 100
+
+
+def until_it_lands(
+    engine: Engine, attempt: Callable[[], Commit], lost: type[ConflictError]
+) -> Commit:
+    """What an attempt returns once no other writer comes before it.
+
+    After a few lost races it is made under the engine's write lock, where there is one.
+
+    Args:
+        engine: the engine.
+        attempt: makes a commit.
+        lost: what it raises if another writer came before it.
+    """
+    for number in range(1, MAX_ATTEMPTS + 1):
+        if number > OPTIMISTIC_ATTEMPTS and isinstance(engine, Exclusive):
+            with engine.exclusive():
+                return attempt()
+        try:
+            return attempt()
+        except lost:
+            if number == MAX_ATTEMPTS:
+                raise
+            time.sleep(random.uniform(0, 0.001 * number))
+    raise AssertionError("unreachable")

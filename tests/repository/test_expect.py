@@ -1,0 +1,74 @@
+"""`expect`: a branch is only moved from the commit that the caller has looked at."""
+
+from collections.abc import Callable
+
+import pytest
+
+from mnemosyne_vcs import RefConflictError, Repository
+
+Act = Callable[[Repository, str], object]
+
+ACTIONS: dict[str, Act] = {
+    "put": lambda repo, head: repo.put("new", 1, expect=head),
+    "put what is there": lambda repo, head: repo.put("a", 1, expect=head),
+    "delete": lambda repo, head: repo.delete("a", expect=head),
+    "transact": lambda repo, head: repo.transact(lambda tx: tx.put("new", 1), expect=head),
+    "transact nothing": lambda repo, head: repo.transact(lambda tx: None, expect=head),
+    "merge": lambda repo, head: repo.merge("side", expect=head),
+    "merge by moving on": lambda repo, head: repo.merge("ahead", fast_forward=True, expect=head),
+    "revert": lambda repo, head: repo.revert("main", expect=head),
+    "cherry-pick": lambda repo, head: repo.cherry_pick("side", expect=head),
+    "restore": lambda repo, head: repo.restore("main~1", expect=head),
+    "undo": lambda repo, head: repo.undo(expect=head),
+}
+
+
+def prepared(repo: Repository) -> str:
+    repo.put("a", 1)
+    repo.create_branch("side")
+    repo.put("side", 1, branch="side")
+    head = repo.put("b", 1)
+    repo.create_branch("ahead")
+    repo.put("ahead", 1, branch="ahead")
+    return head.id
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_it_is_done_where_the_branch_is_as_expected(repo: Repository, name: str):
+    head = prepared(repo)
+    ACTIONS[name](repo, head)
+    moved = repo.resolve().id != head
+    assert moved == (name not in ("put what is there", "transact nothing"))
+
+
+@pytest.mark.parametrize("name", ACTIONS)
+def test_it_is_refused_where_the_branch_is_elsewhere(repo: Repository, name: str):
+    head = prepared(repo)
+    now = repo.put("c", 1)
+    with pytest.raises(RefConflictError, match=f"'main' points at {now.id}, not at {head}"):
+        ACTIONS[name](repo, head)
+    assert repo.resolve().id == now.id
+
+
+def test_a_commit_in_between_is_a_conflict_whatever_it_changed(repo: Repository):
+    head = prepared(repo)
+    other: list[str] = []
+
+    def write(transaction: object) -> None:
+        transaction.put("new", 1)  # type: ignore[attr-defined]
+        other.append(repo.put("unrelated", 1).id)
+
+    with pytest.raises(RefConflictError, match="as expected"):
+        repo.transact(write, expect=head)
+    assert [repo.resolve().id] == other
+
+
+def test_a_transaction_holds_to_what_it_expects(repo: Repository):
+    head = prepared(repo)
+    with pytest.raises(RefConflictError), repo.transaction(expect=head) as transaction:
+        transaction.put("new", 1)
+        repo.put("unrelated", 1)
+    assert "new" not in repo.at()
+    with repo.transaction(expect=repo.resolve()) as transaction:
+        transaction.put("new", 1)
+    assert "new" in repo.at()
