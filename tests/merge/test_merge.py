@@ -245,6 +245,20 @@ def test_provenance_alone_is_no_conflict(fork: Any):
     assert now["edit"].provenance == Provenance(agent="x", derived_from=sources)
 
 
+def test_of_one_value_that_with_new_provenance_is_taken(repo: Repository):
+    keys, known = [f"k/{number}" for number in range(12)], Provenance(source="t")
+    repo.transact(both(*(put(key, 1) for key in keys)))
+    repo.create_branch("trial")
+    repo.transact(both(*(put(key, 2) for key in keys)))
+    repo.transact(both(*(put(key, 1) for key in keys)))
+    repo.transact(both(*(put(key, 1, provenance=known) for key in keys)), "trial")
+    repo.create_branch("swapped", at="trial")
+    repo.merge("trial")
+    repo.merge("main~1", into="swapped")
+    for branch in ("main", "swapped"):
+        assert {record.provenance for record in repo.at(branch).scan()} == {known}
+
+
 def test_edit_against_deletion(fork: Any):
     repo = fork(
         both(put("a", 1), put("b", 1), put("both", 1)),

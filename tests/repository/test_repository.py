@@ -444,3 +444,11 @@ def test_a_transaction_writes_only_what_stands_at_its_end(repo: Repository):
     assert {block for block in new if is_vector(block)} == vectors
     tree, commit = 1, 1
     assert len(new) == len(vectors) + 2 + tree + commit
+
+
+def test_a_store_whose_main_was_deleted_opens_without_it(shared_url: str):
+    with mnemosyne_vcs.open(shared_url, create=True) as repo:
+        repo.create_branch("kept")
+        repo.delete_branch("main")
+    with mnemosyne_vcs.open(shared_url, create=True) as repo:
+        assert repo.branches().keys() == {"kept"}

@@ -1,5 +1,6 @@
 """What travels between two stores: only what is missing, all of it checked, nothing half."""
 
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
@@ -32,6 +33,22 @@ from peers import Disturbed, Lying, Overtaken, assert_complete, filled, fresh, o
 @pytest.fixture
 def small_batches(monkeypatch):
     monkeypatch.setattr(transfer, "BATCH", 7)
+
+
+class DisturbedLocks(FaultyEngine):
+    """Calls a function before the lock is taken for the time whose number is given."""
+
+    def __init__(self, engine, disturb, at):
+        super().__init__(engine)
+        self.disturb, self.at, self.locks = disturb, at, 0
+
+    @contextmanager
+    def exclusive(self):
+        self.locks += 1
+        if self.locks == self.at:
+            self.disturb()
+        with self.engine.exclusive():
+            yield
 
 
 class TestTheHistoryIndex:
@@ -136,6 +153,19 @@ class TestBreakingOff:
             if not faulty.failed:
                 break
         assert number >= total // 7 - 3
+
+    def test_garbage_is_collected_before_any_lock(self):
+        repo = filled()
+        for number in count(1):
+            engine = MemoryEngine()
+            collect = partial(Repository(engine).gc, keep_reflog=timedelta(0))
+            locking = DisturbedLocks(engine, collect, number)
+            repo.push(Repository(locking))
+            assert Repository(engine).verify().ok
+            assert dict(Repository(engine).at()) == dict(repo.at())
+            if locking.locks < number:
+                break
+        assert number > 2
 
     def test_garbage_is_collected_at_any_moment(self):
         repo = filled()
