@@ -8,9 +8,10 @@ CREWAI := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group crewai 
 DEMO := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --no-default-groups --extra crewai
 DOCS := NO_MKDOCS_2_WARNING=1 UV_PROJECT_ENVIRONMENT=.venv-docs $(UV) run --locked --only-group docs
 ENGINES := UV_PROJECT_ENVIRONMENT=.venv-engines $(UV) run --locked $(SERVERS)
+MUTATION := UV_PROJECT_ENVIRONMENT=.venv-mutation $(UV) run --locked --no-default-groups --group mutation
 BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 
-.PHONY: demo test test-core test-crewai test-postgres test-objectstore lint docs bench audit conformance format soak clean
+.PHONY: demo test test-core test-crewai test-postgres test-objectstore lint docs bench audit conformance mutation format soak clean
 
 demo: $(UV)
 	$(DEMO) mnem demo --crewai "$$(mktemp -d)/demo.mnem"
@@ -44,6 +45,9 @@ soak: $(UV)
 	$(ENGINES) pytest tests/engine/postgres -m soak -s
 	$(ENGINES) pytest tests/engine/objectstore -m soak -s
 
+mutation: $(UV)
+	HYPOTHESIS_PROFILE=ci PYTHONPATH=tests:tests/support $(MUTATION) python -m mutation
+
 format: $(UV)
 	$(CORE) ruff format .
 	$(CORE) ruff check --fix .
@@ -65,4 +69,4 @@ $(UV):
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 clean:
-	rm -rf .tools .venv .venv-crewai .venv-docs .venv-engines site .pytest_cache .ruff_cache .hypothesis
+	rm -rf .tools .venv .venv-crewai .venv-docs .venv-engines .venv-mutation .mutation.jsonl site .pytest_cache .ruff_cache .hypothesis
