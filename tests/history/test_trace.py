@@ -251,3 +251,12 @@ def test_tracing_and_retracting_agree_with_a_plain_account(
     expected = {key: line[-1] for key, line in kept.items() if line}
     assert {record.key: record.content for record in repo.at().scan()} == expected
     assert found(repo, source="bad") == {}
+
+
+def test_what_was_deleted_before_does_not_come_back(repo: Repository, values: Values):
+    put(repo, "k", "clean", source="handbook")
+    repo.delete("k")
+    put(repo, "k", "bad", source="leaked.pdf")
+    put(repo, "k", "worse", source="leaked.pdf")
+    repo.retract(source="leaked.pdf")
+    assert values(repo.at()) == {}
