@@ -1,7 +1,7 @@
 """Load: threads that write, while things happen to the store."""
 
-from collections.abc import Callable, Sized
-from threading import Event, Thread
+from collections.abc import Callable
+from threading import Condition, Event, Thread
 
 import mnemosyne_vcs
 from acknowledgements import assert_kept
@@ -21,7 +21,7 @@ def assert_keeps(url: str, *disturbances: Callable[[], None], writers: int = 3) 
     Returns:
         What the writers were told when they failed.
     """
-    acknowledged: dict[str, str] = {}
+    acknowledged = Acknowledgements()
     told: set[str] = set()
     stop = Event()
 
@@ -36,7 +36,7 @@ def assert_keeps(url: str, *disturbances: Callable[[], None], writers: int = 3) 
                     tx.put("total", tx["total"].content + 1)
 
                 try:
-                    acknowledged[key] = repo.transact(add).id
+                    acknowledged.note(key, repo.transact(add).id)
                 except EngineError as error:
                     told.add(error.message)
                 number += 1
@@ -45,10 +45,10 @@ def assert_keeps(url: str, *disturbances: Callable[[], None], writers: int = 3) 
     for thread in threads:
         thread.start()
     try:
-        until_longer(acknowledged, 10)
+        acknowledged.wait_for(10)
         for disturb in disturbances:
             disturb()
-            until_longer(acknowledged, 10)
+            acknowledged.wait_for(10)
     finally:
         stop.set()
         for thread in threads:
@@ -58,11 +58,22 @@ def assert_keeps(url: str, *disturbances: Callable[[], None], writers: int = 3) 
     return told
 
 
-def until_longer(grown: Sized, more: int) -> None:
-    """Wait until something is longer by so much."""
-    wanted, moment = len(grown) + more, Event()
-    for _ in range(int(PATIENCE * 100)):
-        if len(grown) >= wanted:
-            return
-        moment.wait(0.01)
-    raise AssertionError(f"{len(grown)} of {wanted} after {PATIENCE} s")
+class Acknowledgements(dict[str, str]):
+    """The commits that writers were told of, by key; tells who waits of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._grown = Condition()
+
+    def note(self, key: str, commit: str) -> None:
+        """Add one."""
+        with self._grown:
+            self[key] = commit
+            self._grown.notify_all()
+
+    def wait_for(self, more: int) -> None:
+        """Wait until there are so many more."""
+        with self._grown:
+            wanted = len(self) + more
+            come = self._grown.wait_for(lambda: len(self) >= wanted, PATIENCE)
+            assert come, f"{len(self)} of {wanted} after {PATIENCE} s"

@@ -1,14 +1,12 @@
 """Cut wires, killed clients and servers: nothing acknowledged is lost, no outcome is guessed."""
 
 import os
-import threading
-from contextlib import suppress
 
 import pytest
 
 import mnemosyne_vcs
-from acknowledgements import assert_kept
 from children import Child
+from load import assert_keeps
 from mnemosyne_vcs import EngineError, ReadOnlyError, Repository
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
@@ -161,7 +159,7 @@ def test_a_server_killed_under_load_loses_nothing_acknowledged(servers):
         server.kill()
         server.start()
 
-    _load(url, restart, restart)
+    assert_keeps(url, restart, restart)
 
 
 def test_a_failover_to_a_synchronous_standby_loses_nothing_acknowledged(servers):
@@ -176,9 +174,8 @@ def test_a_failover_to_a_synchronous_standby_loses_nothing_acknowledged(servers)
         assert follower.at()["total"].content == 0
     primary.execute("postgres", "ALTER SYSTEM SET synchronous_standby_names = '*'")
     primary.execute("postgres", "SELECT pg_reload_conf()")
-    moment = threading.Event()
     while primary.execute("postgres", "SELECT sync_state FROM pg_stat_replication") != [("sync",)]:
-        moment.wait(0.01)
+        pass
 
     def fail_over():
         primary.kill()
@@ -186,49 +183,7 @@ def test_a_failover_to_a_synchronous_standby_loses_nothing_acknowledged(servers)
 
     hosts = f"127.0.0.1:{primary.port},127.0.0.1:{standby.port}"
     both = primary.url("load").replace(f"127.0.0.1:{primary.port}", hosts)
-    _load(f"{both}&target_session_attrs=read-write", fail_over)
-
-
-def _load(url, *disturbances, writers=3):
-    """Write from several threads while things happen to the server; then look for all of it."""
-    acknowledged: dict[str, str] = {}
-    stop = threading.Event()
-
-    def write(name):
-        with mnemosyne_vcs.open(url, author=name) as repo:
-            number = 0
-            while not stop.is_set():
-                key = f"{name}/{number}"
-
-                def add(tx, key=key):
-                    tx.put(key, name)
-                    tx.put("total", tx["total"].content + 1)
-
-                with suppress(EngineError):
-                    acknowledged[key] = repo.transact(add).id
-                number += 1
-
-    threads = [threading.Thread(target=write, args=(f"w{n}",)) for n in range(writers)]
-    for thread in threads:
-        thread.start()
-    _until_longer(acknowledged, 30)
-    for disturb in disturbances:
-        disturb()
-        _until_longer(acknowledged, 30)
-    stop.set()
-    for thread in threads:
-        thread.join(PATIENCE)
-        assert not thread.is_alive()
-    assert_kept(url, acknowledged)
-
-
-def _until_longer(grown, more):
-    wanted, moment = len(grown) + more, threading.Event()
-    for _ in range(PATIENCE * 100):
-        if len(grown) >= wanted:
-            return
-        moment.wait(0.01)
-    raise AssertionError(f"{len(grown)} of {wanted} after {PATIENCE} s")
+    assert_keeps(f"{both}&target_session_attrs=read-write", fail_over)
 
 
 def test_a_forked_child_makes_connections_of_its_own(repo):
