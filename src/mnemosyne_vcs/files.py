@@ -117,7 +117,7 @@ def new_file(path: str | BinaryIO) -> Generator[BinaryIO]:
 
 def temporary_beside(path: Path) -> Path:
     """A name in the same directory that nothing has, for a file that shall become another one."""
-    name = path.name.encode()[:_LONGEST_PART].decode(errors="ignore")
+    name = os.fsdecode(os.fsencode(path.name)[:_LONGEST_PART])
     return path.parent / f".{name}.{secrets.token_hex(4)}.part"
 
 

@@ -9,7 +9,13 @@ from typing import Any, NoReturn, cast
 import click
 
 from mnemosyne_vcs.cli.command_base import shared_options
-from mnemosyne_vcs.cli.failures import EXIT_CODES, INTERRUPTED, exit_code, show_failure
+from mnemosyne_vcs.cli.failures import (
+    EXIT_CODES,
+    INTERRUPTED,
+    exit_code,
+    not_in_this_locale,
+    show_failure,
+)
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.cli.suggestions import GIT_WORDS, OTHER_WORDS, OtherWordError
 from mnemosyne_vcs.cli.warnings import plain_warnings
@@ -123,6 +129,10 @@ class Mnem(click.Group):
         except (MnemosyneError, click.ClickException, OSError) as error:
             show_failure(error, as_json=as_json())
             sys.exit(exit_code(error))
+        except UnicodeEncodeError as error:
+            failure = not_in_this_locale(error)
+            show_failure(failure, as_json=as_json())
+            sys.exit(exit_code(failure))
         sys.exit(result if isinstance(result, int) else 0)
 
 

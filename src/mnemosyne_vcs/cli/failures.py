@@ -5,10 +5,22 @@ from collections.abc import Iterator
 import click
 
 from mnemosyne_vcs.cli.output import Part, Styled, tell, tell_json
-from mnemosyne_vcs.errors import ConflictError, InconclusiveError, MnemosyneError
+from mnemosyne_vcs.errors import (
+    ConflictError,
+    EngineError,
+    InconclusiveError,
+    MnemosyneError,
+)
 from mnemosyne_vcs.present.to_json import commit_json, conflict_json
 
-__all__ = ["DAMAGED", "EXIT_CODES", "INTERRUPTED", "exit_code", "show_failure"]
+__all__ = [
+    "DAMAGED",
+    "EXIT_CODES",
+    "INTERRUPTED",
+    "exit_code",
+    "not_in_this_locale",
+    "show_failure",
+]
 
 EXIT_CODES = {
     0: "done",
@@ -53,6 +65,14 @@ def exit_code(error: Exception) -> int:
     if isinstance(error, MnemosyneError):
         return _OF_KIND.get(error.kind, _OTHER)
     return error.exit_code if isinstance(error, click.ClickException) else _OTHER
+
+
+def not_in_this_locale(error: UnicodeEncodeError) -> EngineError:
+    """What to say of a path that the system cannot be given, as its encoding lacks a character."""
+    return EngineError(
+        f"{error.object!r:.80} cannot be encoded as {error.encoding}, the encoding of this locale; "
+        "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"
+    )
 
 
 def show_failure(error: Exception, *, as_json: bool) -> None:

@@ -11,6 +11,7 @@ from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.format.validation import check_limit
 from mnemosyne_vcs.graph import ancestors
 from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.model import Commit
@@ -74,7 +75,7 @@ def command(
     repository, output = session.open(), session.output
     at = revision or session.branch
     commits = _everything(repository) if every else _wanted(repository, at, **wanted)
-    commits = islice(commits, limit)
+    commits = islice(commits, check_limit(limit))
     if output.as_json:
         found = _print_json(output, commits)
     elif graph:

@@ -9,6 +9,7 @@ from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Part, Styled
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.format.validation import check_limit
 from mnemosyne_vcs.model import ReflogEntry
 from mnemosyne_vcs.revision import short_id
 
@@ -24,7 +25,7 @@ def command(session: Session, name: str | None, limit: int | None) -> None:
     """
     repository, output = session.open(), session.output
     name = name or session.branch
-    moves = list(islice(repository.reflog(name), limit))
+    moves = list(islice(repository.reflog(name), check_limit(limit)))
     if output.as_json:
         for move in moves:
             output.json({**asdict(move), "name": name})
