@@ -137,3 +137,10 @@ class TestRefusals:
     def test_revisions_that_are_not_there(self, mnem, commits):
         mnem("bisect", "--key", "n", "--present", "--bad", "nope", code=3)
         mnem("bisect", "--key", "n", "--present", "--good", "nope", code=3)
+
+
+@pytest.mark.parametrize("command", ["no-such-program-anywhere", "nul\0", "/"])
+def test_a_command_that_cannot_be_started(mnem, store, command):
+    ran = mnem("bisect", "-s", str(store.path), "--", command, code=1)
+
+    assert "cannot be started" in ran.stderr and "Traceback" not in ran.stderr

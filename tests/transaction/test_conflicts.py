@@ -46,6 +46,8 @@ READS: dict[str, Act] = {
     "in": lambda tx: "a/1" in tx,
     "scan": lambda tx: list(tx.scan("a/")),
     "scan_keys": lambda tx: list(tx.keys("a/")),
+    "keys that nobody looks at": lambda tx: tx.keys("a/"),
+    "watch": lambda tx: tx.watch("a/"),
 }
 
 

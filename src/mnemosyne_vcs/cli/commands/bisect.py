@@ -129,7 +129,12 @@ def _by_command(
         commit = snapshot.commit.id
         environment = {**os.environ, COMMIT: commit, ENVIRONMENT: repository.url}
         stdout = subprocess.DEVNULL if output.as_json else None
-        code = subprocess.run(test, env=environment, stdout=stdout, check=False).returncode
+        try:
+            code = subprocess.run(test, env=environment, stdout=stdout, check=False).returncode
+        except (OSError, ValueError) as error:  # a name that no program has, or that none can have
+            raise click.ClickException(
+                f"the command {shlex.join(test)} cannot be started: {error}"
+            ) from error
         if code < 0 or code >= 128:
             raise click.ClickException(
                 f"{shlex.join(test)} ended with {code} at {commit}, so the search was given up"
