@@ -2,6 +2,7 @@
 
 import ast
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,8 +12,8 @@ from cosmic_ray.ast.ast_query import ASTQuery
 from cosmic_ray.mutating import mutate_code
 from cosmic_ray.plugins import get_operator, operator_names
 
-_IDENTITY = ("Eq_Is", "NotEq_IsNot", "Is_Eq", "IsNot_NotEq")
-"""Operators that change nothing for most values: `==` to `is`, and the like."""
+_IDENTITY = re.compile(r"_(?!Is(Not)?_)[A-Z][A-Za-z]+_Is(Not)?$|Is_Eq$|IsNot_NotEq$")
+"""Operators that compare identities in place of values, which is the same or nonsense."""
 
 
 _DECLARED = ("frozen", "slots", "strict")
@@ -79,7 +80,7 @@ def sample(files: Sequence[Path], size: int, seed: int) -> list[Mutant]:
 def _all(file: Path) -> Iterator[tuple[object, Mutant]]:
     nodes = list(ast_nodes(get_ast(file.read_text())))
     for name in sorted(operator_names()):
-        if get_operator(name).arguments() or name.endswith(_IDENTITY):
+        if get_operator(name).arguments() or _IDENTITY.search(name):
             continue
         operator = get_operator(name)()
         found = ((node, at) for node in nodes for at, _ in operator.mutation_positions(node))

@@ -1,5 +1,6 @@
 """Searches by an engine's index give what searches without one give, wherever the index stands."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 import mnemosyne_vcs
 from mnemosyne_vcs import DimensionError, Repository, tree
+from mnemosyne_vcs.engine.vector_index import VectorMove, VectorPart
 from mnemosyne_vcs.views.keys import Selection
 from peers import fresh
 from vector_engine import IndexingEngine
@@ -85,7 +87,7 @@ def test_both_ways_give_the_same(seed: int):
         for branch in ("main", "other"):
             edit(repo, rng, branch)
         without = plain(repo)
-        for revision in ("main", "other", "main~1"):
+        for revision in ("main", "other", list(repo.log())[-1].id):
             for _ in range(4):
                 query, asked = rng.standard_normal(3).astype(np.float32), question(rng)
                 expected = answer(without.at(revision), query, asked)
@@ -147,3 +149,33 @@ def test_an_index_that_moves_away_meanwhile_is_done_without(
 ):
     monkeypatch.setattr(engine, "nearest_vectors", lambda *_: None)
     assert keys(repo) == ["é/9", "é/8", "é/7"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "count"),
+    [
+        ([("a/0", None)], 1),
+        ([("a/0", None), ("é/9", None)], 2),
+        ([("more", "a/0")], 1),
+        ([("a/0", "a/1")], 2),
+    ],
+)
+def test_verify_counts_what_is_wrong_in_an_index(
+    repo: Repository, engine: IndexingEngine, wrong: list[tuple[str, str | None]], count: int
+):
+    assert repo.verify().ok
+    root = engine.known_vector_root("branch/main")
+    assert root is not None
+    rows = {row.key: row for row in engine._rows("branch/main", "", ())}
+    given = [replace(rows[source], key=key) for key, source in wrong if source is not None]
+    part = VectorPart([key for key, _ in wrong], given)
+    assert engine.move_vector_index("branch/main", VectorMove(root, root, [part]))
+    [problem] = repo.verify().problems
+    assert (problem.kind, f" wrong in {count} places" in problem.message) == ("index", True)
+    repo.drop_vector_index()
+    repo.index_vectors()
+    assert repo.verify().ok
+
+
+def test_an_index_without_an_entry_for_a_name_finds_nothing(repo: Repository):
+    assert repo.at().search([1.0, 0.0, 0.0], vector="title") == []

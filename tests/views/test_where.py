@@ -132,3 +132,9 @@ def test_orders_agree_with_numbers(value, operand):
     assert holds("$lt") == (value < operand) == (not holds("$gte"))
     assert holds("$gt") == (value > operand) == (not holds("$lte"))
     assert holds("$eq") == (value == operand) == (not holds("$ne"))
+
+
+@pytest.mark.parametrize(("content", "operand"), [(1, True), (0, False), (True, 1), (False, 0)])
+def test_a_number_is_not_equal_to_true_or_false(content, operand):
+    assert not matches({"a": content}, {"a": operand})
+    assert matches({"a": content}, {"a": {"$ne": operand}})
