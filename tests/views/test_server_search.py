@@ -80,6 +80,7 @@ def answer(snapshot: Any, query: Any, asked: dict[str, Any]) -> Any:
 def test_both_ways_give_the_same(seed: int):
     rng, engine = np.random.default_rng(seed), IndexingEngine()
     repo = fresh(engine)
+    repo.put("a/0", 0)
     edit(repo, rng, "main")
     repo.create_branch("other")
     repo.index_vectors()
