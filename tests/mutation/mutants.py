@@ -107,6 +107,10 @@ def _running(module: ast.Module) -> str:
     for node in ast.walk(module):
         if isinstance(node, ast.AnnAssign):
             node.annotation = ast.Constant(None)
+        elif isinstance(node, ast.arguments):  # `*` and `/` say how arguments are given
+            node.args = [*node.posonlyargs, *node.args, *node.kwonlyargs]
+            node.defaults = [each for each in [*node.defaults, *node.kw_defaults] if each]
+            node.posonlyargs, node.kwonlyargs, node.kw_defaults = [], [], []
         elif isinstance(node, ast.arg):
             node.annotation = None
         elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):

@@ -316,7 +316,6 @@ class TestWhatIsReceivedIsChecked:
             replace(root, links=swapped),
             replace(root, links=(empty, *root.links[1:])),
             Node(1, root.keys[:1], root.links[:1], root.counts[:1]),
-            Node(2, root.keys, root.links, root.counts),
             Node(0, first.keys, (parse_id(repo.resolve().id), *first.links[1:]), ()),
         ]
         for node in wrong:
@@ -324,6 +323,12 @@ class TestWhatIsReceivedIsChecked:
             again.pull(repo)
             data, blocks = self.on_tree(again, node)
             self.refused(again, data, "agree|one child|level|more than|record", blocks)
+
+    def test_a_node_that_leaves_out_a_level(self):
+        repo = filled(200)
+        root = repo.blocks.node(repo.resolve().tree_cid)
+        data, blocks = self.on_tree(repo, Node(2, root.keys, root.links, root.counts))
+        self.refused(repo, data, "is at level 0, and its parent at 2", blocks)
 
     def test_a_node_that_reaches_into_its_neighbour(self):
         repo = filled(200)
