@@ -1,41 +1,118 @@
-"""What the methods of a repository, which live in modules by subject, rest on."""
+"""The state of a repository, and what all of its methods rest on."""
 
-from abc import ABC, abstractmethod
+import time
 from collections.abc import Callable, Mapping
 
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.engine.protocol import Engine
+from mnemosyne_vcs.errors import ReadOnlyError
+from mnemosyne_vcs.format.validation import check_text
 from mnemosyne_vcs.model import Commit, Revision
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
+from mnemosyne_vcs.revision import resolve
 from mnemosyne_vcs.snapshot import Snapshot
-from mnemosyne_vcs.transaction.transaction import Transaction, Writer
+from mnemosyne_vcs.transaction.transact import transact
+from mnemosyne_vcs.transaction.transaction import Embed, Transaction, Writer
+from mnemosyne_vcs.views.cache import ViewCache
 
-__all__ = ["BaseMethods"]
+__all__ = ["RepositoryBase", "now"]
 
 
-class BaseMethods(ABC):
-    """The part of `Repository` that its other methods call.
+def now() -> int:
+    """The time as UTC milliseconds."""
+    return time.time_ns() // 1_000_000
+
+
+class RepositoryBase:
+    """What a repository holds, how it reads a revision, and how it writes a branch.
+
+    The rest of `Repository` lives in private classes by subject, which derive from this.
+
+    Args:
+        engine: where the bytes are.
+        author: who commits, where a commit does not say.
+        embed: turns a list of texts into vectors.
+        clock: gives the time as UTC milliseconds.
 
     Attributes:
         blocks: the objects, for code that works below the level of records.
     """
 
-    blocks: Blocks
-    _writer: Writer
-    _clock: Callable[[], int]
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        author: str = "unknown",
+        embed: Embed | None = None,
+        clock: Callable[[], int] = now,
+    ) -> None:
+        self.blocks = Blocks(engine)
+        self._engine = engine
+        self._writer = Writer(self.blocks, check_text(author, "author"), clock, embed)
+        self._clock = clock
+        self._views = ViewCache(self.blocks)
 
-    @abstractmethod
+    @property
+    def url(self) -> str:
+        """The canonical URL, which opens the same store again."""
+        return self._engine.url
+
+    @property
+    def author(self) -> str:
+        """Who commits, where a commit does not say."""
+        return self._writer.author
+
+    @property
+    def read_only(self) -> bool:
+        """Whether writes are refused."""
+        return self._engine.read_only
+
     def resolve(self, revision: Revision = DEFAULT_BRANCH) -> Commit:
-        """The commit that a revision names."""
+        """The commit that a revision names; see `mnemosyne_vcs.revision` for the forms.
 
-    @abstractmethod
+        Raises:
+            NotFoundError: it names nothing.
+            InvalidRevisionError: the text is no revision, or several commits start so.
+        """
+        return resolve(self.blocks, revision, self._clock())
+
     def at(self, revision: Revision = DEFAULT_BRANCH) -> Snapshot:
-        """The memory as it stood at a revision."""
+        """The memory as it stood at a revision; raises as `resolve` does."""
+        return Snapshot(self.blocks, self.resolve(revision), self._views, self._writer.embed)
 
-    @abstractmethod
-    def create_branch(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
-        """Make a branch."""
+    def transaction(
+        self,
+        branch: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+        expect: Revision | None = None,
+    ) -> Transaction:
+        """Begin a transaction, which commits at the end of its `with` block.
 
-    @abstractmethod
+        Args:
+            branch: the branch to commit to.
+            author: who commits; the repository's author if not given.
+            message: why.
+            trailers: further facts by name, such as `Run-Id`.
+            expect: the commit that the branch must point at, now and when this commits.
+
+        Raises:
+            NotFoundError: there is no such branch.
+            RefConflictError: the branch does not point at `expect`.
+            ReadOnlyError: the repository was opened for reading.
+        """
+        self._check_writable()
+        return Transaction(
+            self._writer,
+            branch,
+            author=author,
+            message=message,
+            trailers=trailers,
+            expect=self._expected(expect),
+        )
+
     def transact(
         self,
         fn: Callable[[Transaction], object],
@@ -46,12 +123,41 @@ class BaseMethods(ABC):
         trailers: Mapping[str, str] | None = None,
         expect: Revision | None = None,
     ) -> Commit:
-        """Run a function in a transaction, again on the new head until it lands."""
+        """Run a function in a transaction, again on the new head until it lands.
 
-    @abstractmethod
+        Args:
+            fn: called with a fresh `Transaction` each time.
+            branch: the branch to commit to.
+            author: who commits; the repository's author if not given.
+            message: why.
+            trailers: further facts by name, such as `Run-Id`.
+            expect: the commit that the branch must point at; the function is then run once.
+
+        Returns:
+            The commit, or the head if the function changed nothing.
+
+        Raises:
+            NotFoundError: there is no such branch.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
+            ReadOnlyError: the repository was opened for reading.
+            ConflictError: it lost every race, on an engine without a write lock.
+            EngineError: the store failed, and the commit is not in it.
+        """
+        self._check_writable()
+        return transact(
+            self._writer,
+            fn,
+            branch,
+            author=author,
+            message=message,
+            trailers=trailers,
+            expect=self._expected(expect),
+        )
+
     def _expected(self, expect: Revision | None) -> Commit | None:
         """The commit that a branch is expected to point at, if one is."""
+        return None if expect is None else self.resolve(expect)
 
-    @abstractmethod
     def _check_writable(self) -> None:
-        """Raise `ReadOnlyError` if the repository was opened for reading."""
+        if self.read_only:
+            raise ReadOnlyError(f"{self.url} was opened read-only; open it without read_only")

@@ -8,16 +8,16 @@ from mnemosyne_vcs.files import File, as_given, name_of
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Revision
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, TAG, branch_ref, tag_ref
-from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.sync import bundles, jsonl
 from mnemosyne_vcs.sync.bundles import Bundle
 
-__all__ = ["ExchangeMethods"]
+__all__ = ["_Files"]
 
 Progress = Callable[[int], object]
 
 
-class ExchangeMethods(BaseMethods):
+class _Files(RepositoryBase):
     """What a repository can export and import."""
 
     def export_car(

@@ -11,13 +11,13 @@ from mnemosyne_vcs.history import log
 from mnemosyne_vcs.history.blame import blame, blame_field, blame_prefix
 from mnemosyne_vcs.model import Blame, Change, Commit, Revision, named
 from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT
-from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.snapshot import Snapshot
 
-__all__ = ["HistoryMethods"]
+__all__ = ["_History"]
 
 
-class HistoryMethods(BaseMethods):
+class _History(RepositoryBase):
     """What a repository can say about its history."""
 
     def log(

@@ -9,12 +9,12 @@ from mnemosyne_vcs.maintenance import backup, gc, verify
 from mnemosyne_vcs.maintenance.backup import Stats
 from mnemosyne_vcs.maintenance.gc import GcReport
 from mnemosyne_vcs.maintenance.verify import Progress, VerifyReport
-from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.repository.base import RepositoryBase
 
-__all__ = ["MaintenanceMethods"]
+__all__ = ["_Maintenance"]
 
 
-class MaintenanceMethods(BaseMethods):
+class _Maintenance(RepositoryBase):
     """Checking, collecting garbage, copying and counting."""
 
     def verify(self, progress: Progress | None = None) -> VerifyReport:

@@ -3,24 +3,28 @@
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
 from os import PathLike
-from typing import Literal, overload
+from typing import TYPE_CHECKING, Literal, overload
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.merge import branches as merging
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
 from mnemosyne_vcs.model import Commit, MergePlan
 from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT, branch_ref, ref_names, remote_ref
-from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.repository.base import RepositoryBase
+from mnemosyne_vcs.repository.branches import _Branches
 from mnemosyne_vcs.sync import branches as sync
 from mnemosyne_vcs.sync import remotes
 from mnemosyne_vcs.sync.branches import Mover, Transfer
 from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 from mnemosyne_vcs.sync.transfer import Progress
 
-__all__ = ["SyncMethods"]
+if TYPE_CHECKING:
+    from mnemosyne_vcs.repository.repository import Repository
+
+__all__ = ["_Remotes"]
 
 
-class SyncMethods(BaseMethods):
+class _Remotes(_Branches):
     """How a repository keeps up with others.
 
     Wherever a remote is expected it can be the name of one, the URL or path of a store, or a
@@ -69,7 +73,7 @@ class SyncMethods(BaseMethods):
 
     def fetch(
         self,
-        remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
+        remote: "str | PathLike[str] | Repository" = DEFAULT_REMOTE,
         *,
         branches: Collection[str] | None = None,
         prune: bool = False,
@@ -111,7 +115,7 @@ class SyncMethods(BaseMethods):
 
     def push(
         self,
-        remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
+        remote: "str | PathLike[str] | Repository" = DEFAULT_REMOTE,
         branch: str = DEFAULT_BRANCH,
         *,
         progress: Progress | None = None,
@@ -150,7 +154,7 @@ class SyncMethods(BaseMethods):
     @overload
     def pull(
         self,
-        remote: "str | PathLike[str] | SyncMethods" = ...,
+        remote: "str | PathLike[str] | Repository" = ...,
         branch: str = ...,
         *,
         into: str | None = ...,
@@ -168,7 +172,7 @@ class SyncMethods(BaseMethods):
     @overload
     def pull(
         self,
-        remote: "str | PathLike[str] | SyncMethods" = ...,
+        remote: "str | PathLike[str] | Repository" = ...,
         branch: str = ...,
         *,
         into: str | None = ...,
@@ -186,7 +190,7 @@ class SyncMethods(BaseMethods):
     @overload
     def pull(
         self,
-        remote: "str | PathLike[str] | SyncMethods" = ...,
+        remote: "str | PathLike[str] | Repository" = ...,
         branch: str = ...,
         *,
         into: str | None = ...,
@@ -203,7 +207,7 @@ class SyncMethods(BaseMethods):
 
     def pull(
         self,
-        remote: "str | PathLike[str] | SyncMethods" = DEFAULT_REMOTE,
+        remote: "str | PathLike[str] | Repository" = DEFAULT_REMOTE,
         branch: str = DEFAULT_BRANCH,
         *,
         into: str | None = None,
@@ -269,9 +273,9 @@ class SyncMethods(BaseMethods):
 
     @contextmanager
     def _other(
-        self, remote: "str | PathLike[str] | SyncMethods", *, read_only: bool
+        self, remote: "str | PathLike[str] | Repository", *, read_only: bool
     ) -> Generator[tuple[str | None, Blocks]]:
-        if isinstance(remote, SyncMethods):
+        if isinstance(remote, RepositoryBase):
             yield None, remote.blocks
             return
         with remotes.opened(self.blocks.engine, remote, read_only=read_only) as found:

@@ -1,58 +1,34 @@
 """The repository: the door to everything."""
 
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Literal, NoReturn, Self, overload
+from typing import Literal, NoReturn, Self
 
-from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.engine.protocol import Engine, HasReflog, RefUpdate
-from mnemosyne_vcs.errors import (
-    AlreadyExistsError,
-    EngineError,
-    NotFoundError,
-    ReadOnlyError,
-    RefConflictError,
-)
 from mnemosyne_vcs.format.validation import check_text
 from mnemosyne_vcs.graph import merge_bases
-from mnemosyne_vcs.merge import branches as merging
-from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
-from mnemosyne_vcs.model import JSON, Commit, MergePlan, Provenance, ReflogEntry, Revision, named
+from mnemosyne_vcs.model import JSON, Commit, Provenance, Revision
 from mnemosyne_vcs.refs import (
-    BRANCH,
     DEFAULT_BRANCH,
-    TAG,
-    branch_ref,
-    check_new_name,
     initialise,
-    ref_names,
-    tag_ref,
-    write_upon,
 )
-from mnemosyne_vcs.repository.files import ExchangeMethods
-from mnemosyne_vcs.repository.history import HistoryMethods
-from mnemosyne_vcs.repository.maintenance import MaintenanceMethods
-from mnemosyne_vcs.repository.remotes import SyncMethods
-from mnemosyne_vcs.repository.trace import TraceMethods
-from mnemosyne_vcs.repository.undo import ActionMethods
-from mnemosyne_vcs.repository.vector_index import IndexMethods
-from mnemosyne_vcs.revision import resolve
-from mnemosyne_vcs.snapshot import Snapshot
+from mnemosyne_vcs.repository.base import now
+from mnemosyne_vcs.repository.branches import _Branches
+from mnemosyne_vcs.repository.files import _Files
+from mnemosyne_vcs.repository.history import _History
+from mnemosyne_vcs.repository.maintenance import _Maintenance
+from mnemosyne_vcs.repository.remotes import _Remotes
+from mnemosyne_vcs.repository.trace import _Trace
+from mnemosyne_vcs.repository.undo import _Undo
+from mnemosyne_vcs.repository.vector_index import _VectorIndex
 from mnemosyne_vcs.transaction.transact import transact
-from mnemosyne_vcs.transaction.transaction import Embed, Transaction, VectorLike, Writer
-from mnemosyne_vcs.views.cache import ViewCache
+from mnemosyne_vcs.transaction.transaction import Embed, Transaction, VectorLike
 
 __all__ = ["Durability", "Repository", "open_repository"]
 
 Durability = Literal["full", "relaxed"]
-
-
-def _now() -> int:
-    return time.time_ns() // 1_000_000
 
 
 def open_repository(
@@ -93,18 +69,19 @@ def open_repository(
     engine = open_engine(url, create=create, read_only=read_only, durability=durability)
     repository = Repository(engine, author=author, embed=embed)
     if create and not read_only:
-        initialise(repository.blocks, _now())
+        initialise(repository.blocks, now())
     return repository
 
 
 class Repository(
-    HistoryMethods,
-    ActionMethods,
-    TraceMethods,
-    MaintenanceMethods,
-    ExchangeMethods,
-    SyncMethods,
-    IndexMethods,
+    _History,
+    _Undo,
+    _Trace,
+    _Maintenance,
+    _Files,
+    _Remotes,
+    _Branches,
+    _VectorIndex,
 ):
     """Versioned memory. Safe for use by many threads, and by many processes at once.
 
@@ -119,20 +96,6 @@ class Repository(
     Attributes:
         blocks: the objects, for code that works below the level of records.
     """
-
-    def __init__(
-        self,
-        engine: Engine,
-        *,
-        author: str = "unknown",
-        embed: Embed | None = None,
-        clock: Callable[[], int] = _now,
-    ) -> None:
-        self.blocks = Blocks(engine)
-        self._engine = engine
-        self._writer = Writer(self.blocks, check_text(author, "author"), clock, embed)
-        self._clock = clock
-        self._views = ViewCache(self.blocks)
 
     def __repr__(self) -> str:
         return f"<Repository {self.url}>"
@@ -153,151 +116,10 @@ class Repository(
     ) -> None:
         self.close()
 
-    @property
-    def url(self) -> str:
-        """The canonical URL, which opens the same store again."""
-        return self._engine.url
-
-    @property
-    def author(self) -> str:
-        """Who commits, where a commit does not say."""
-        return self._writer.author
-
-    @property
-    def read_only(self) -> bool:
-        """Whether writes are refused."""
-        return self._engine.read_only
-
     def close(self) -> None:
         """Give back files, connections and cached views. A later call opens them again."""
         self._views.clear()
         self._engine.close()
-
-    def resolve(self, revision: Revision = DEFAULT_BRANCH) -> Commit:
-        """The commit that a revision names; see `mnemosyne_vcs.revision` for the forms.
-
-        Raises:
-            NotFoundError: it names nothing.
-            InvalidRevisionError: the text is no revision, or several commits start so.
-        """
-        return resolve(self.blocks, revision, self._clock())
-
-    def at(self, revision: Revision = DEFAULT_BRANCH) -> Snapshot:
-        """The memory as it stood at a revision; raises as `resolve` does."""
-        return Snapshot(self.blocks, self.resolve(revision), self._views, self._writer.embed)
-
-    def branches(self) -> dict[str, str]:
-        """The id of the commit that each branch points at, by name."""
-        return ref_names(self.blocks, BRANCH)
-
-    def create_branch(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
-        """Make a branch. It costs nothing, however large the memory.
-
-        Args:
-            name: its name.
-            at: the revision that it starts from.
-
-        Raises:
-            AlreadyExistsError: there is one of that name.
-            NotFoundError: the revision names nothing.
-            ValidationError: the name is not valid for a branch, or has the form of a commit id.
-        """
-        return self._create(branch_ref(name), "branch", name, at)
-
-    def delete_branch(self, name: str) -> None:
-        """Delete a branch; its commits stay in the reflog.
-
-        Raises:
-            NotFoundError: there is none of that name.
-            RefConflictError: it moved meanwhile.
-        """
-        self._delete(branch_ref(name), f"branch {name!r}")
-
-    def tags(self) -> dict[str, str]:
-        """The id of the commit that each tag names, by name."""
-        return ref_names(self.blocks, TAG)
-
-    def create_tag(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
-        """Name a commit for good; arguments and errors as in `create_branch`."""
-        return self._create(tag_ref(name), "tag", name, at)
-
-    def delete_tag(self, name: str) -> None:
-        """Delete a tag; errors as in `delete_branch`."""
-        self._delete(tag_ref(name), f"tag {name!r}")
-
-    def transaction(
-        self,
-        branch: str = DEFAULT_BRANCH,
-        *,
-        author: str | None = None,
-        message: str = "",
-        trailers: Mapping[str, str] | None = None,
-        expect: Revision | None = None,
-    ) -> Transaction:
-        """Begin a transaction, which commits at the end of its `with` block.
-
-        Args:
-            branch: the branch to commit to.
-            author: who commits; the repository's author if not given.
-            message: why.
-            trailers: further facts by name, such as `Run-Id`.
-            expect: the commit that the branch must point at, now and when this commits.
-
-        Raises:
-            NotFoundError: there is no such branch.
-            RefConflictError: the branch does not point at `expect`.
-            ReadOnlyError: the repository was opened for reading.
-        """
-        self._check_writable()
-        return Transaction(
-            self._writer,
-            branch,
-            author=author,
-            message=message,
-            trailers=trailers,
-            expect=self._expected(expect),
-        )
-
-    def transact(
-        self,
-        fn: Callable[[Transaction], object],
-        branch: str = DEFAULT_BRANCH,
-        *,
-        author: str | None = None,
-        message: str = "",
-        trailers: Mapping[str, str] | None = None,
-        expect: Revision | None = None,
-    ) -> Commit:
-        """Run a function in a transaction, again on the new head until it lands.
-
-        Args:
-            fn: called with a fresh `Transaction` each time.
-            branch: the branch to commit to.
-            author: who commits; the repository's author if not given.
-            message: why.
-            trailers: further facts by name, such as `Run-Id`.
-            expect: the commit that the branch must point at; the function is then run once.
-
-        Returns:
-            The commit, or the head if the function changed nothing.
-
-        Raises:
-            NotFoundError: there is no such branch.
-            RefConflictError: the branch does not point at `expect`; nothing was written.
-            ReadOnlyError: the repository was opened for reading.
-            ConflictError: it lost every race, on an engine without a write lock.
-            EngineError: the store failed, and the commit is not in it.
-        """
-        self._check_writable()
-        return transact(
-            self._writer,
-            fn,
-            branch,
-            author=author,
-            message=message,
-            trailers=trailers,
-            expect=self._expected(expect),
-        )
 
     def put(
         self,
@@ -376,163 +198,3 @@ class Repository(
         """
         ours, theirs = self.resolve(a), self.resolve(b)
         return merge_bases(self.blocks.walk(), [ours.cid], theirs.cid)[-1]
-
-    @overload
-    def merge(
-        self,
-        source: Revision,
-        into: str = ...,
-        *,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        fast_forward: bool = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[False] = ...,
-    ) -> Commit: ...
-
-    @overload
-    def merge(
-        self,
-        source: Revision,
-        into: str = ...,
-        *,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        fast_forward: bool = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[True],
-    ) -> MergePlan: ...
-
-    @overload
-    def merge(
-        self,
-        source: Revision,
-        into: str = ...,
-        *,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        fast_forward: bool = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: bool,
-    ) -> Commit | MergePlan: ...
-
-    def merge(
-        self,
-        source: Revision,
-        into: str = DEFAULT_BRANCH,
-        *,
-        author: str | None = None,
-        message: str = "",
-        trailers: Mapping[str, str] | None = None,
-        resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
-        fast_forward: bool = False,
-        allow_mixed_vectors: bool = False,
-        expect: Revision | None = None,
-        dry_run: bool = False,
-    ) -> Commit | MergePlan:
-        """Bring what a revision has changed since it left a branch into that branch.
-
-        A record that only one side has changed is taken as it is; records that both have changed
-        are merged field by field. What clashes is settled by the resolutions, or nothing is
-        written. The merge commit has the trailer `Resolved`: how each conflict was settled, as a
-        JSON object by key.
-
-        Args:
-            source: the revision to merge.
-            into: the branch.
-            author: who merges; the repository's author if not given.
-            message: why.
-            trailers: further facts by name for the commit.
-            resolutions: how to settle the conflict of each key: `ours` (as on the branch),
-                `theirs`, `base` (as both started), `delete`, or `mnemosyne_vcs.value(...)`.
-            strategy: how to settle all other conflicts: one of the words, or a function that is
-                given the conflict and returns a resolution, or None to leave it. It is asked again
-                if the branch moves meanwhile.
-            fast_forward: if the branch has nothing of its own, move it to the revision and write
-                no commit.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
-            expect: the commit that the branch must point at, such as the head of a plan.
-            dry_run: write nothing and say what would happen.
-
-        Returns:
-            The merge commit; the head, if the branch has all of the revision already. With
-            `dry_run` the plan.
-
-        Raises:
-            ConflictError: a conflict is not settled; its `conflicts` holds all of them.
-            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
-            RefConflictError: the branch does not point at `expect`; nothing was written.
-            NotFoundError: there is no such branch or revision.
-            InvalidRevisionError: the revision is none.
-            ReadOnlyError: the repository was opened for reading.
-            EngineError: the store failed, and the merge is not in it.
-            ValidationError: a resolution is none, or is for a key that is no conflict.
-        """
-        wishes = merging.Wishes(
-            author,
-            message or f"merge {named(source)} into {into}",
-            trailers or {},
-            resolutions or {},
-            strategy,
-            fast_forward,
-            allow_mixed_vectors,
-            self._expected(expect),
-        )
-        theirs = self.resolve(source)
-        if dry_run:
-            return merging.plan(self._writer, theirs, into, wishes)
-        self._check_writable()
-        return merging.merge(self._writer, theirs, into, wishes)
-
-    def reflog(self, branch: str = DEFAULT_BRANCH) -> Iterator[ReflogEntry]:
-        """Where a branch has been, newest first; also of a branch that was deleted.
-
-        Raises:
-            EngineError: the engine keeps no reflog.
-            ValidationError: the name is none for a branch.
-        """
-        if not isinstance(self._engine, HasReflog):
-            raise EngineError(f"{self.url} keeps no reflog")
-        return self._engine.reflog(branch_ref(branch))
-
-    def _expected(self, expect: Revision | None) -> Commit | None:
-        return None if expect is None else self.resolve(expect)
-
-    def _check_writable(self) -> None:
-        if self.read_only:
-            raise ReadOnlyError(f"{self.url} was opened read-only; open it without read_only")
-
-    def _create(self, ref: str, kind: str, name: str, at: Revision) -> Commit:
-        self._check_writable()
-        check_new_name(name, kind)
-        commit, what = self.resolve(at), f"{kind} {name!r}"
-        try:
-            update = self._update(ref, None, commit.cid, f"create {what} at {named(at)}")
-            write_upon(self.blocks, {}, update, [commit.cid])
-        except RefConflictError:
-            raise AlreadyExistsError(f"{self.url} has a {what} already") from None
-        return commit
-
-    def _delete(self, ref: str, what: str) -> None:
-        self._check_writable()
-        old = self._engine.ref(ref)
-        if old is None:
-            raise NotFoundError(f"there is no {what} in {self.url}")
-        self._engine.write({}, self._update(ref, old, None, f"delete {what}"))
-
-    def _update(self, ref: str, old: bytes | None, new: bytes | None, why: str) -> RefUpdate:
-        return RefUpdate(ref, old, new, self.author, self._clock(), why)

@@ -7,13 +7,13 @@ from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.merge.retract import Retraction, retract
 from mnemosyne_vcs.model import Change, Commit, Revision
 from mnemosyne_vcs.refs import BRANCH, branch_head, ref_names
-from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.transaction.transaction import Transaction
 
-__all__ = ["TraceMethods"]
+__all__ = ["_Trace"]
 
 
-class TraceMethods(BaseMethods):
+class _Trace(RepositoryBase):
     """What a repository can do about a source that turned out to be bad."""
 
     def trace(

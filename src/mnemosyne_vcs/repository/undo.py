@@ -1,21 +1,143 @@
-"""The part of `Repository` that acts on history: undo, revert, cherry-pick, restore."""
+"""The part of `Repository` that acts on history: merge, revert, cherry-pick, restore, undo."""
 
 from collections.abc import Mapping
 from typing import Literal, overload
 
 from mnemosyne_vcs.format.validation import check_text
+from mnemosyne_vcs.merge import branches as merging
 from mnemosyne_vcs.merge import undo
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
 from mnemosyne_vcs.merge.undo import Prepare, Wishes
-from mnemosyne_vcs.model import ActionPlan, Commit, Revision
+from mnemosyne_vcs.model import ActionPlan, Commit, MergePlan, Revision, named
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
-from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.repository.base import RepositoryBase
 
-__all__ = ["ActionMethods"]
+__all__ = ["_Undo"]
 
 
-class ActionMethods(BaseMethods):
+class _Undo(RepositoryBase):
     """What a repository can do with its history. Each method makes one commit, or none."""
+
+    @overload
+    def merge(
+        self,
+        source: Revision,
+        into: str = ...,
+        *,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        fast_forward: bool = ...,
+        allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
+        dry_run: Literal[False] = ...,
+    ) -> Commit: ...
+
+    @overload
+    def merge(
+        self,
+        source: Revision,
+        into: str = ...,
+        *,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        fast_forward: bool = ...,
+        allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
+        dry_run: Literal[True],
+    ) -> MergePlan: ...
+
+    @overload
+    def merge(
+        self,
+        source: Revision,
+        into: str = ...,
+        *,
+        author: str | None = ...,
+        message: str = ...,
+        trailers: Mapping[str, str] | None = ...,
+        resolutions: Mapping[str, Resolution] | None = ...,
+        strategy: Strategy | None = ...,
+        fast_forward: bool = ...,
+        allow_mixed_vectors: bool = ...,
+        expect: Revision | None = ...,
+        dry_run: bool,
+    ) -> Commit | MergePlan: ...
+
+    def merge(
+        self,
+        source: Revision,
+        into: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        fast_forward: bool = False,
+        allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
+        dry_run: bool = False,
+    ) -> Commit | MergePlan:
+        """Bring what a revision has changed since it left a branch into that branch.
+
+        A record that only one side has changed is taken as it is; records that both have changed
+        are merged field by field. What clashes is settled by the resolutions, or nothing is
+        written. The merge commit has the trailer `Resolved`: how each conflict was settled, as a
+        JSON object by key.
+
+        Args:
+            source: the revision to merge.
+            into: the branch.
+            author: who merges; the repository's author if not given.
+            message: why.
+            trailers: further facts by name for the commit.
+            resolutions: how to settle the conflict of each key: `ours` (as on the branch),
+                `theirs`, `base` (as both started), `delete`, or `mnemosyne_vcs.value(...)`.
+            strategy: how to settle all other conflicts: one of the words, or a function that is
+                given the conflict and returns a resolution, or None to leave it. It is asked again
+                if the branch moves meanwhile.
+            fast_forward: if the branch has nothing of its own, move it to the revision and write
+                no commit.
+            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
+                there were only such of one kind before; no search can compare them.
+            expect: the commit that the branch must point at, such as the head of a plan.
+            dry_run: write nothing and say what would happen.
+
+        Returns:
+            The merge commit; the head, if the branch has all of the revision already. With
+            `dry_run` the plan.
+
+        Raises:
+            ConflictError: a conflict is not settled; its `conflicts` holds all of them.
+            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            RefConflictError: the branch does not point at `expect`; nothing was written.
+            NotFoundError: there is no such branch or revision.
+            InvalidRevisionError: the revision is none.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the store failed, and the merge is not in it.
+            ValidationError: a resolution is none, or is for a key that is no conflict.
+        """
+        wishes = merging.Wishes(
+            author,
+            message or f"merge {named(source)} into {into}",
+            trailers or {},
+            resolutions or {},
+            strategy,
+            fast_forward,
+            allow_mixed_vectors,
+            self._expected(expect),
+        )
+        theirs = self.resolve(source)
+        if dry_run:
+            return merging.plan(self._writer, theirs, into, wishes)
+        self._check_writable()
+        return merging.merge(self._writer, theirs, into, wishes)
 
     @overload
     def undo(

@@ -9,16 +9,16 @@ from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.model import Commit, Record
 from mnemosyne_vcs.reembed import Reembedding, text_of
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, branch_head, branch_ref
-from mnemosyne_vcs.repository.base import BaseMethods
+from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.transaction.transaction import Embed, Transaction
 from mnemosyne_vcs.views.server_index import follow
 
-__all__ = ["IndexMethods"]
+__all__ = ["_VectorIndex"]
 
 _ATTEMPTS = 20
 
 
-class IndexMethods(BaseMethods):
+class _VectorIndex(RepositoryBase):
     """What a repository can do with the vectors of a branch as a whole.
 
     Where the engine can keep an index of them, it is made for the branches that ask for it. With an

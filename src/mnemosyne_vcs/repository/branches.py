@@ -1,0 +1,95 @@
+"""The part of `Repository` that names commits: branches and tags."""
+
+from collections.abc import Iterator
+
+from mnemosyne_vcs.engine.protocol import HasReflog, RefUpdate
+from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, NotFoundError, RefConflictError
+from mnemosyne_vcs.model import Commit, ReflogEntry, Revision, named
+from mnemosyne_vcs.refs import (
+    BRANCH,
+    DEFAULT_BRANCH,
+    TAG,
+    branch_ref,
+    check_new_name,
+    ref_names,
+    tag_ref,
+    write_upon,
+)
+from mnemosyne_vcs.repository.base import RepositoryBase
+
+__all__ = ["_Branches"]
+
+
+class _Branches(RepositoryBase):
+    """What a repository can do with branches and tags."""
+
+    def branches(self) -> dict[str, str]:
+        """The id of the commit that each branch points at, by name."""
+        return ref_names(self.blocks, BRANCH)
+
+    def create_branch(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
+        """Make a branch. It costs nothing, however large the memory.
+
+        Args:
+            name: its name.
+            at: the revision that it starts from.
+
+        Raises:
+            AlreadyExistsError: there is one of that name.
+            NotFoundError: the revision names nothing.
+            ValidationError: the name is not valid for a branch, or has the form of a commit id.
+        """
+        return self._create(branch_ref(name), "branch", name, at)
+
+    def delete_branch(self, name: str) -> None:
+        """Delete a branch; its commits stay in the reflog.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            RefConflictError: it moved meanwhile.
+        """
+        self._delete(branch_ref(name), f"branch {name!r}")
+
+    def tags(self) -> dict[str, str]:
+        """The id of the commit that each tag names, by name."""
+        return ref_names(self.blocks, TAG)
+
+    def create_tag(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
+        """Name a commit for good; arguments and errors as in `create_branch`."""
+        return self._create(tag_ref(name), "tag", name, at)
+
+    def delete_tag(self, name: str) -> None:
+        """Delete a tag; errors as in `delete_branch`."""
+        self._delete(tag_ref(name), f"tag {name!r}")
+
+    def reflog(self, branch: str = DEFAULT_BRANCH) -> Iterator[ReflogEntry]:
+        """Where a branch has been, newest first; also of a branch that was deleted.
+
+        Raises:
+            EngineError: the engine keeps no reflog.
+            ValidationError: the name is none for a branch.
+        """
+        if not isinstance(self._engine, HasReflog):
+            raise EngineError(f"{self.url} keeps no reflog")
+        return self._engine.reflog(branch_ref(branch))
+
+    def _create(self, ref: str, kind: str, name: str, at: Revision) -> Commit:
+        self._check_writable()
+        check_new_name(name, kind)
+        commit, what = self.resolve(at), f"{kind} {name!r}"
+        try:
+            update = self._update(ref, None, commit.cid, f"create {what} at {named(at)}")
+            write_upon(self.blocks, {}, update, [commit.cid])
+        except RefConflictError:
+            raise AlreadyExistsError(f"{self.url} has a {what} already") from None
+        return commit
+
+    def _delete(self, ref: str, what: str) -> None:
+        self._check_writable()
+        old = self._engine.ref(ref)
+        if old is None:
+            raise NotFoundError(f"there is no {what} in {self.url}")
+        self._engine.write({}, self._update(ref, old, None, f"delete {what}"))
+
+    def _update(self, ref: str, old: bytes | None, new: bytes | None, why: str) -> RefUpdate:
+        return RefUpdate(ref, old, new, self.author, self._clock(), why)
