@@ -25,7 +25,7 @@ with new_file(sys.argv[1]) as file:
 """
 WRITERS = {
     "jsonl": Repository.export_jsonl,
-    "car": Repository.export_car,
+    "car": Repository.export_bundle,
     "backup": Repository.backup,
 }
 

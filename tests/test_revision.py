@@ -57,11 +57,11 @@ def test_where_a_branch_was(timed: Repository, clock: Clock):
     assert timed.resolve("main@{30 minutes ago}").id == second.id
     assert timed.resolve("main@{1}").id == first.id
     assert timed.resolve("main@{0}~1").id == first.id
-    moment = first.when.isoformat()
+    moment = first.time.isoformat()
     assert timed.resolve(f"main@{{{moment}}}").id == first.id
-    naive = first.when.replace(tzinfo=None).isoformat(timespec="minutes")
+    naive = first.time.replace(tzinfo=None).isoformat(timespec="minutes")
     assert timed.resolve(f"main@{{{naive}}}").generation <= 1
-    assert start < first.time
+    assert start < first.timestamp_ms
 
 
 def test_a_branch_that_was_not_there_yet(timed: Repository, clock: Clock):
@@ -174,9 +174,9 @@ def test_a_bundle_brings_no_such_name(repo: Repository, tmp_path: Path):
     commit = repo.put("a", 1)
     repo.blocks.engine.write({}, RefUpdate(f"branch/{commit.id}", None, commit.cid))
     path = tmp_path / "a.car"
-    repo.export_car(path)
+    repo.export_bundle(path)
     repo.delete_branch(commit.id)
     with pytest.raises(ValidationError, match="form of a commit id"):
-        repo.import_car(path)
-    repo.import_car(path, prefix="theirs/")
+        repo.import_bundle(path)
+    repo.import_bundle(path, prefix="theirs/")
     assert f"theirs/{commit.id}" in repo.branches()

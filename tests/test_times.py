@@ -64,7 +64,7 @@ def late(tmp_path):
         repo.put("k", "before", event_time=MAX_MOMENT)
         repo.put("k", "now", message="late")
         repo.create_branch("side")
-        repo.export_car(tmp_path / "late.car")
+        repo.export_bundle(tmp_path / "late.car")
     return path
 
 
@@ -72,7 +72,7 @@ def test_a_time_that_no_datetime_can_be_is_a_number(late):
     with mnemosyne_vcs.open(late, read_only=True) as repo:
         commit = repo.resolve()
 
-    assert commit.time == commit.when == BEYOND
-    assert mnemosyne_vcs.Commit("", (), "", "", "", "", MAX_MOMENT, 1).when == datetime(
+    assert commit.timestamp_ms == commit.time == BEYOND
+    assert mnemosyne_vcs.Commit("", (), "", "", "", "", MAX_MOMENT, 1).time == datetime(
         9999, 12, 31, 23, 59, 59, 999_000, UTC
     )

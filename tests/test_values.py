@@ -24,7 +24,7 @@ def values(repo, tmp_path):
     repo.create_tag("v1")
     with pytest.raises(ConflictError) as clash:
         repo.merge("side")
-    bundle = repo.export_car(tmp_path / "all.car")
+    bundle = repo.export_bundle(tmp_path / "all.car")
     with mnemosyne_vcs.open("memory://", create=True) as other:
         transfer = other.fetch(repo)
     memory = repo.at()
@@ -173,9 +173,9 @@ USES = {
     "item": lambda tx: tx["x"],
     "in": lambda tx: "x" in tx,
     "scan": lambda tx: tx.scan(),
-    "keys": lambda tx: tx.keys(),
+    "scan_keys": lambda tx: tx.scan_keys(),
     "iter": iter,
-    "watch": lambda tx: tx.watch(),
+    "depends_on": lambda tx: tx.depends_on(),
     "commit": lambda tx: tx.commit(),
 }
 

@@ -19,7 +19,7 @@ from mnemosyne_vcs.errors import (
     ValidationError,
 )
 from mnemosyne_vcs.history.fields import FieldChange, field_changes
-from mnemosyne_vcs.history.trace import Traced
+from mnemosyne_vcs.history.trace import TracedRecord
 from mnemosyne_vcs.maintenance.backup import Stats
 from mnemosyne_vcs.maintenance.gc import GcReport
 from mnemosyne_vcs.maintenance.verify import Problem, VerifyReport
@@ -31,22 +31,24 @@ from mnemosyne_vcs.model import (
     Change,
     Commit,
     Conflict,
-    Hit,
     MergePlan,
     Provenance,
     Record,
     ReflogEntry,
     Revision,
+    SearchHit,
 )
-from mnemosyne_vcs.repository import Repository
-from mnemosyne_vcs.repository import open_repository as open
+from mnemosyne_vcs.repository import Repository, open_repository
 from mnemosyne_vcs.repository.clone import clone
 from mnemosyne_vcs.snapshot import Snapshot
-from mnemosyne_vcs.sync.branches import Transfer
+from mnemosyne_vcs.sync.branches import TransferReport
 from mnemosyne_vcs.sync.bundles import Bundle
 from mnemosyne_vcs.transaction.transaction import Transaction
 
 __version__ = "0.1.0"
+
+open = open_repository
+"""See `open_repository`. Not in `__all__`: a star import leaves the builtin as it is."""
 
 __all__ = [
     "ActionPlan",
@@ -64,7 +66,6 @@ __all__ = [
     "FieldChange",
     "FormatVersionError",
     "GcReport",
-    "Hit",
     "InconclusiveError",
     "InvalidRevisionError",
     "MergePlan",
@@ -80,22 +81,22 @@ __all__ = [
     "Repository",
     "Retraction",
     "Revision",
+    "SearchHit",
     "Snapshot",
     "Stats",
-    "Traced",
+    "TracedRecord",
     "Transaction",
     "TransactionDoneError",
-    "Transfer",
+    "TransferReport",
     "ValidationError",
     "Value",
     "VerifyReport",
     "clone",
     "field_changes",
-    "open",
     "value",
 ]
 
-for _name in __all__:
+for _name in (*__all__, "open"):
     _public = globals()[_name]
     if _public.__module__.startswith("mnemosyne_vcs."):
         _public.__module__ = "mnemosyne_vcs"

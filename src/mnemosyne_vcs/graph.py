@@ -42,8 +42,8 @@ def ancestors(lookup: Lookup, heads: Iterable[Id], *, since: int = 0) -> Iterato
         if cid not in seen:
             seen.add(cid)
             commit = lookup(cid)
-            if commit.time >= since:
-                heappush(queue, (-commit.generation, -commit.time, commit.id, commit))
+            if commit.timestamp_ms >= since:
+                heappush(queue, (-commit.generation, -commit.timestamp_ms, commit.id, commit))
 
     for head in heads:
         enqueue(head)

@@ -24,12 +24,12 @@ __all__ = [
     "Change",
     "Commit",
     "Conflict",
-    "Hit",
     "MergePlan",
     "Provenance",
     "Record",
     "ReflogEntry",
     "Revision",
+    "SearchHit",
     "Vectors",
     "moment_of",
     "named",
@@ -164,7 +164,7 @@ class Record:
     """One version of the value under one key.
 
     Records are equal if all their attributes are, `content` as Python compares it; the hash is
-    that of key and transaction. A pickled record holds its vectors and needs no repository.
+    that of key and transaction id. A pickled record holds its vectors and needs no repository.
 
     Attributes:
         key: the `/`-separated path that it stands under.
@@ -173,7 +173,7 @@ class Record:
         embedder: id of the model that made the vectors, if known.
         provenance: where the record came from.
         event_time: when what it says happened, in UTC milliseconds, if known.
-        transaction: id of the transaction that wrote it (32 hex digits).
+        transaction_id: id of the transaction that wrote it (32 hex digits).
         moved_from: the key that it was moved from by that transaction, if it was.
     """
 
@@ -183,11 +183,11 @@ class Record:
     embedder: str | None
     provenance: Provenance
     event_time: int | None
-    transaction: str
+    transaction_id: str
     moved_from: str | None = None
 
     def __hash__(self) -> int:
-        return hash((self.key, self.transaction))
+        return hash((self.key, self.transaction_id))
 
     @property
     def embedding(self) -> "Vector | None":
@@ -226,10 +226,10 @@ class Commit:
         id: the commit's id (a CIDv1 in base32).
         parents: ids of the commits that it follows; a merge has two, the first one none.
         tree: id of the tree that holds the records.
-        transaction: id of the transaction that made it (32 hex digits).
+        transaction_id: id of the transaction that made it (32 hex digits).
         author: who made it.
         message: why, in the author's words.
-        time: UTC milliseconds since 1970, never before its parents'.
+        timestamp_ms: UTC milliseconds since 1970, never before its parents'.
         generation: the length of the longest path back to the first commit.
         trailers: further facts by name, such as `Run-Id`.
     """
@@ -237,10 +237,10 @@ class Commit:
     id: str
     parents: tuple[str, ...]
     tree: str
-    transaction: str
+    transaction_id: str
     author: str
     message: str
-    time: int
+    timestamp_ms: int
     generation: int
     trailers: Mapping[str, str] = field(default_factory=dict[str, str])
 
@@ -263,9 +263,9 @@ class Commit:
         return parse_id(self.tree)
 
     @property
-    def when(self) -> datetime | int:
-        """`time` as an aware UTC datetime; as it is, if that is after the year 9999."""
-        return moment_of(self.time)
+    def time(self) -> datetime | int:
+        """`timestamp_ms` as an aware UTC datetime; as it is, if that is after the year 9999."""
+        return moment_of(self.timestamp_ms)
 
 
 Revision: TypeAlias = str | Commit
@@ -401,7 +401,7 @@ class Blame:
 
 
 @dataclass(frozen=True, slots=True)
-class Hit:
+class SearchHit:
     """One search result.
 
     Attributes:
@@ -421,14 +421,19 @@ class ReflogEntry:
         name: the ref that moved.
         old: id of the commit that it pointed at, None if it was new.
         new: id of the commit that it points at since, None if it was deleted.
-        who: the author of the move.
-        when: UTC milliseconds since 1970.
-        why: what moved it.
+        author: who moved it.
+        timestamp_ms: UTC milliseconds since 1970.
+        message: what moved it.
     """
 
     name: str
     old: str | None
     new: str | None
-    who: str
-    when: int
-    why: str
+    author: str
+    timestamp_ms: int
+    message: str
+
+    @property
+    def time(self) -> datetime | int:
+        """`timestamp_ms` as an aware UTC datetime; as it is, if that is after the year 9999."""
+        return moment_of(self.timestamp_ms)

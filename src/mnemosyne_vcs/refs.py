@@ -53,10 +53,10 @@ def _root_commit() -> tuple[Commit, bytes]:
         id="",
         parents=(),
         tree=text_id(EMPTY_ROOT),
-        transaction="0" * 32,
+        transaction_id="0" * 32,
         author="",
         message="the empty memory",
-        time=0,
+        timestamp_ms=0,
         generation=0,
     )
     block = encode_commit(unnamed)
@@ -225,7 +225,7 @@ def initialise(blocks: Blocks, now: int) -> None:
         root,
         when=now,
         why="create",
-        index=IndexEntry(root, ROOT_COMMIT.transaction, ()),
+        index=IndexEntry(root, ROOT_COMMIT.transaction_id, ()),
     )
     try:
         engine.write(objects, update)

@@ -211,7 +211,7 @@ def _nth(moves: list[ReflogEntry], back: int) -> str | None:
 
 def _as_of(moves: list[ReflogEntry], when: int, now: int) -> str | None:
     """What the last move up to a time led to; one that is dated in the future was made by now."""
-    return next((move.new for move in moves if min(move.when, now) <= when), None)
+    return next((move.new for move in moves if min(move.timestamp_ms, now) <= when), None)
 
 
 def parse_time(text: str, now: int) -> int:

@@ -10,7 +10,7 @@ from mnemosyne_vcs.errors import DimensionError, NotFoundError, ValidationError
 from mnemosyne_vcs.format.objects import vector_floats, vector_of_floats
 from mnemosyne_vcs.format.validation import check_limit, check_text
 from mnemosyne_vcs.ids import Id
-from mnemosyne_vcs.model import Commit, Hit, Record
+from mnemosyne_vcs.model import Commit, Record, SearchHit
 from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.views.cache import Kind, View, ViewCache
 from mnemosyne_vcs.views.where import Where, predicate
@@ -132,7 +132,7 @@ class Snapshot(Mapping[str, Record]):
         prefix = check_text(prefix, "prefix")
         return (key for key, _ in self._tree.scan(prefix))
 
-    def get_many(self, keys: Iterable[str], *, with_vectors: bool = False) -> Iterator[Record]:
+    def read_many(self, keys: Iterable[str], *, with_vectors: bool = False) -> Iterator[Record]:
         """The records under keys, in the order given.
 
         Args:
@@ -179,7 +179,7 @@ class Snapshot(Mapping[str, Record]):
         min_score: float = -1.0,
         vector: str = "",
         with_vectors: bool = False,
-    ) -> list[Hit]:
+    ) -> list[SearchHit]:
         """The records most similar to a query: exact cosine similarity.
 
         Filters apply before the cut, so that `limit` records are found if that many match.
@@ -227,8 +227,8 @@ class Snapshot(Mapping[str, Record]):
                 f"the query has {len(floats)} dimensions; the vectors named {vector!r} at commit "
                 f"{self.commit.id} have {', '.join(map(str, dimensions))}"
             )
-        records = self.get_many((key for key, _ in hits), with_vectors=with_vectors)
-        return [Hit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
+        records = self.read_many((key for key, _ in hits), with_vectors=with_vectors)
+        return [SearchHit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
     def view(self, make: Callable[[A], Kind[V]], argument: A) -> V:
         """A view of this memory, which the repository keeps and carries along.
@@ -275,7 +275,7 @@ class Snapshot(Mapping[str, Record]):
 
     def _test(self, where: Where) -> "Keep":
         test = predicate(where)
-        return lambda keys: [record.key for record in self.get_many(keys) if test(record)]
+        return lambda keys: [record.key for record in self.read_many(keys) if test(record)]
 
 
 def _checked(key: object) -> str:

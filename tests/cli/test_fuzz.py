@@ -66,7 +66,7 @@ def template(tmp_path_factory):
         repo.create_tag("v1")
         repo.put("k", {"a": 2}, branch="side")
         repo.put("k", {"a": 3}, provenance=Provenance(derived_from=(("k", "main~1"),)))
-        repo.export_car(path.with_name("all.car"))
+        repo.export_bundle(path.with_name("all.car"))
         repo.export_jsonl(path.with_name("all.jsonl"))
         repo.delete_branch("gone")
     return path.parent

@@ -12,7 +12,7 @@ import pytest
 
 import mnemosyne_vcs
 from mnemosyne_vcs import AlreadyExistsError, ValidationError
-from mnemosyne_vcs.sync.bundles import check_car
+from mnemosyne_vcs.sync.bundles import check_bundle
 
 MNEM = [sys.executable, "-m", "mnemosyne_vcs"]
 
@@ -73,11 +73,11 @@ def test_a_named_pipe_is_read(here, store):
 def test_a_stream_gets_all_or_nothing(repo):
     repo.put("k", 1)
     stream = io.BytesIO()
-    repo.export_car(stream)
+    repo.export_bundle(stream)
     with mnemosyne_vcs.open("memory://", create=True) as other:
-        other.import_car(io.BytesIO(stream.getvalue()), prefix="theirs/")
+        other.import_bundle(io.BytesIO(stream.getvalue()), prefix="theirs/")
         assert other.at("theirs/main")["k"].content == 1
-    assert check_car(io.BytesIO(stream.getvalue())).path == "a stream"
+    assert check_bundle(io.BytesIO(stream.getvalue())).path == "a stream"
 
     lines = io.BytesIO()
     with repo.transaction() as tx:
@@ -118,7 +118,7 @@ def test_a_file_that_exists_is_still_left_alone(repo, tmp_path):
     (tmp_path / "x.car").write_text("mine")
 
     with pytest.raises(AlreadyExistsError):
-        repo.export_car(tmp_path / "x.car")
+        repo.export_bundle(tmp_path / "x.car")
 
 
 TWICE = '{"a": 1, "b": {"c": 1, "c": 2}}'

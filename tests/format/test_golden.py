@@ -120,7 +120,8 @@ def test_nodes(case):
 @each("commits")
 def test_commits(case):
     block, data, fields = parse_id(case["id"]), bytes.fromhex(case["block"]), case["commit"]
-    named = {"tree" if name == "root" else name: value for name, value in fields.items()}
+    names = {"root": "tree", "transaction": "transaction_id", "time": "timestamp_ms"}
+    named = {names.get(name, name): value for name, value in fields.items()}
     commit = Commit(case["id"], **named | {"parents": tuple(fields["parents"])})
     assert encode_commit(commit) == data
     assert object_id(data) == block
@@ -244,7 +245,7 @@ def test_the_worked_example_is_right():
     assert leaf.keys == ["customers/4821"]
     record = decode_record(leaf.links[0], shown[leaf.links[0]])
     assert record.content == {"plan": "Enterprise"}
-    assert record.transaction == head.transaction
+    assert record.transaction == head.transaction_id
     vector = record.vectors[""]
     assert decode_vector(vector, shown[vector]).tolist() == [1.0, -0.5]
     assert text.count(ROOT_COMMIT.id) == 2

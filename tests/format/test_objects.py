@@ -86,7 +86,8 @@ def spelled(value: object) -> str:
 
 def commit_with(**fields) -> Commit:
     given = {"parents": (text_id(object_id(b"p")),), "tree": text_id(object_id(b"r"))}
-    given |= {"transaction": TRANSACTION, "author": "a", "message": "m", "time": 5, "generation": 1}
+    given |= {"transaction_id": TRANSACTION, "author": "a", "message": "m"}
+    given |= {"timestamp_ms": 5, "generation": 1}
     return Commit("", **given | fields)
 
 
@@ -193,7 +194,7 @@ def test_commits_come_back_as_they_were(parents, root, time, generation, trailer
     commit = commit_with(
         parents=tuple(parents),
         tree=root,
-        time=time,
+        timestamp_ms=time,
         generation=generation,
         trailers=trailers,
         message=message,

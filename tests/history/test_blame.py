@@ -133,10 +133,10 @@ def test_blame_of_a_subtree(repo: Repository):
     repo.put("t/c", 1, author="cid", branch="side")
     repo.put("t/a", 2, author="dan")
     repo.merge("side")
-    found = {blame.key: blame.commit.author for blame in repo.blame_prefix("t/")}
+    found = {blame.key: blame.commit.author for blame in repo.blame_all("t/")}
     assert found == {"t/a": "dan", "t/b": "bob", "t/c": "cid"}
-    assert [blame.key for blame in repo.blame_prefix()] == ["t/a", "t/b", "t/c", "u"]
-    assert [blame.commit.author for blame in repo.blame_prefix("t/", "main~4")] == ["ann"]
+    assert [blame.key for blame in repo.blame_all()] == ["t/a", "t/b", "t/c", "u"]
+    assert [blame.commit.author for blame in repo.blame_all("t/", "main~4")] == ["ann"]
 
 
 def test_blame_of_a_picked_record_whose_writer_is_gone(repo: Repository):
@@ -152,7 +152,7 @@ def test_blame_of_a_picked_record_whose_writer_is_gone(repo: Repository):
     repo.delete_branch("side")
     repo.gc(keep_reflog=timedelta(0))
     assert repo.blame("a").commit.id == picked.id
-    assert [blame.commit.id for blame in repo.blame_prefix("a")] == [picked.id]
+    assert [blame.commit.id for blame in repo.blame_all("a")] == [picked.id]
 
 
 STEPS = st.lists(
@@ -207,7 +207,7 @@ def _check(repo: Repository, branch: str) -> None:
 
     def block(commit_id: str, key: str) -> object:
         record = versions[commit_id].get(key)
-        return record and (record.transaction, record.moved_from, str(record.content))
+        return record and (record.transaction_id, record.moved_from, str(record.content))
 
     for key in "abcd":
         changed = [
@@ -229,9 +229,9 @@ def _check(repo: Repository, branch: str) -> None:
         blame = repo.blame(key, branch)
         assert (blame.record is not None) == (key in states[head.id])
         if blame.record is not None:
-            assert blame.commit.transaction == blame.record.transaction
+            assert blame.commit.transaction_id == blame.record.transaction_id
             _check_field(repo, key, branch)
-    assert [b.commit.id for b in repo.blame_prefix("", branch)] == [
+    assert [b.commit.id for b in repo.blame_all("", branch)] == [
         repo.blame(key, branch).commit.id for key in states[head.id]
     ]
 

@@ -149,4 +149,4 @@ def test_commit_times_never_fall_behind(timed: Repository, clock: object):
     clock.advance(-1_000_000)  # type: ignore[attr-defined]
     timed.put("a", 2)
     newest, older = timed.log()
-    assert newest.time == older.time
+    assert newest.timestamp_ms == older.timestamp_ms

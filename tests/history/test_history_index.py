@@ -47,7 +47,7 @@ def answers(repo: Repository, *branches: str) -> list[object]:
             for key, branch in places
             for end in ("", "/")
         ],
-        [(b.key, b.commit.id) for b in repo.blame_prefix("")],
+        [(b.key, b.commit.id) for b in repo.blame_all("")],
     ]
 
 
@@ -79,8 +79,8 @@ def written(repo: Repository) -> Repository:
 def test_two_rows_that_were_swapped_blame_nobody_else(written: Repository):
     guilty, innocent = written.blame("a/1").commit, written.blame("b").commit
     swapped = {
-        guilty.transaction: innocent.transaction,
-        innocent.transaction: guilty.transaction,
+        guilty.transaction_id: innocent.transaction_id,
+        innocent.transaction_id: guilty.transaction_id,
     }
     expected = answers(written)
     forge(

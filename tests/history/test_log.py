@@ -84,7 +84,7 @@ def test_an_engine_without_an_index_answers_the_same(story: Repository):
     plain = Repository(Plain(story.blocks.engine))
     for wanted in ({"prefix": "t/"}, {"key": "t/b"}, {"agent": "x"}, {"key": "t/c"}):
         assert messages(plain, **wanted) == messages(story, **wanted)
-    blames = [[blame.commit.id for blame in each.blame_prefix()] for each in (plain, story)]
+    blames = [[blame.commit.id for blame in each.blame_all()] for each in (plain, story)]
     assert blames[0] == blames[1]
 
 

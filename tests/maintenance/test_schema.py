@@ -51,7 +51,14 @@ class Forger:
 
     def commit(self, root: bytes, **fields) -> bytes:
         sound = Commit(
-            "", (ROOT_COMMIT.id,), text_id(root), TRANSACTION, "a", "m", time=1, generation=1
+            "",
+            (ROOT_COMMIT.id,),
+            text_id(root),
+            TRANSACTION,
+            "a",
+            "m",
+            timestamp_ms=1,
+            generation=1,
         )
         block = self.put(encode_commit(replace(sound, **fields)))
         self.blocks.engine.write({}, RefUpdate("branch/main", self.head, block))
@@ -150,13 +157,15 @@ def test_a_second_first_commit_is_found(forger):
     assert "not the first commit" in forger.problems()[text_id(block)]
 
 
-@pytest.mark.parametrize("fields", [{"generation": 2}, {"time": 0, "generation": 7}], ids=repr)
+@pytest.mark.parametrize(
+    "fields", [{"generation": 2}, {"timestamp_ms": 0, "generation": 7}], ids=repr
+)
 def test_a_commit_that_does_not_follow_its_parents_is_found(forger, fields):
     block = forger.commit(tree.EMPTY_ROOT, **fields)
     assert "does not follow its parents" in forger.problems()[text_id(block)]
 
 
 def test_a_commit_older_than_its_parent_is_found(forger):
-    first = forger.commit(tree.EMPTY_ROOT, time=9)
-    block = forger.commit(tree.EMPTY_ROOT, parents=(text_id(first),), time=8, generation=2)
+    first = forger.commit(tree.EMPTY_ROOT, timestamp_ms=9)
+    block = forger.commit(tree.EMPTY_ROOT, parents=(text_id(first),), timestamp_ms=8, generation=2)
     assert "does not follow its parents" in forger.problems()[text_id(block)]

@@ -90,9 +90,9 @@ def test_what_is_copied_while_it_is_collected_is_whole(repo: Repository, tmp_pat
 
     def export(other: Repository) -> None:
         path = tmp_path / f"{next(names)}.car"
-        other.export_car(path)
+        other.export_bundle(path)
         copy = fresh()
-        copy.import_car(path)
+        copy.import_bundle(path)
         assert copy.verify().ok
 
     for act in (clone, fetch, export, Repository.stats):
@@ -397,7 +397,7 @@ def soak_together(another: Callable[..., Repository]) -> None:
                 now = repo.at(at)
                 records = {record.key: record.content for record in now.scan()}
                 assert len(now.search([1.0, 0.0], limit=len(now))) == len(now) - 1
-                blamed = {each.key: each.record.content for each in repo.blame_prefix("", at)}
+                blamed = {each.key: each.record.content for each in repo.blame_all("", at)}
                 assert blamed == records
                 counts["read"] += 1
             except NotFoundError as error:

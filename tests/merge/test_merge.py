@@ -122,7 +122,7 @@ def test_a_merge_commit_is_written_unless_fast_forward_is_asked_for(repo: Reposi
     assert repo.resolve("other") == head
     assert repo.merge("trial", into="other", fast_forward=True) == head
     move = next(repo.reflog("other"))
-    assert (move.new, move.who, move.why) == (head.id, "lead", "merge trial into other")
+    assert (move.new, move.author, move.message) == (head.id, "lead", "merge trial into other")
     assert len(list(repo.reflog("other"))) == 2
 
 

@@ -176,7 +176,7 @@ def emptied(repo: Repository) -> mnemosyne_vcs.Commit:
     put(repo, "main", [("/a", [1, 0]), ("/b", [0, 1])])
 
     def empty(tx: mnemosyne_vcs.Transaction) -> None:
-        for key in list(tx.keys()):
+        for key in list(tx.scan_keys()):
             tx.delete(key)
 
     commit = repo.transact(empty, trailers={"Run-Id": "reset"})

@@ -21,7 +21,7 @@ REVISIONS = {
     "log": lambda repo, x: list(repo.log(x)),
     "history": lambda repo, x: list(repo.history("k", x)),
     "blame": lambda repo, x: repo.blame("k", x),
-    "blame_prefix": lambda repo, x: list(repo.blame_prefix("", x)),
+    "blame_all": lambda repo, x: list(repo.blame_all("", x)),
     "diff from": lambda repo, x: list(repo.diff(x)),
     "diff to": lambda repo, x: list(repo.diff("main", x)),
     "bisect good": lambda repo, x: repo.bisect(lambda memory: "k" in memory, good=x),
@@ -43,7 +43,7 @@ KEYS = {
     "log": lambda repo, x: list(repo.log(key=x)),
     "log of a line": lambda repo, x: list(repo.log(key=x, first_parent=True)),
     "memory": lambda repo, x: repo.at()[x],
-    "get_many": lambda repo, x: list(repo.at().get_many([x])),
+    "read_many": lambda repo, x: list(repo.at().read_many([x])),
     "put": lambda repo, x: repo.put(x, 1),
     "delete": lambda repo, x: repo.delete(x),
     "transaction": lambda repo, x: repo.transaction()[x],
@@ -52,7 +52,7 @@ KEYS = {
     "transaction move to": lambda repo, x: repo.transaction().move("k", x),
 }
 PREFIXES = {
-    "blame_prefix": lambda repo, x: list(repo.blame_prefix(x)),
+    "blame_all": lambda repo, x: list(repo.blame_all(x)),
     "log": lambda repo, x: list(repo.log(prefix=x)),
     "log of a line": lambda repo, x: list(repo.log(prefix=x, first_parent=True)),
     "diff": lambda repo, x: list(repo.diff("main~1", prefix=x)),
@@ -63,8 +63,8 @@ PREFIXES = {
     "children": lambda repo, x: list(repo.at().children(x)),
     "search": lambda repo, x: repo.at().search([1, 2], prefix=x),
     "transaction": lambda repo, x: list(repo.transaction().scan(x)),
-    "transaction keys": lambda repo, x: list(repo.transaction().keys(x)),
-    "transaction watch": lambda repo, x: repo.transaction().watch(x),
+    "transaction scan_keys": lambda repo, x: list(repo.transaction().scan_keys(x)),
+    "transaction depends_on": lambda repo, x: repo.transaction().depends_on(x),
     "export": lambda repo, x: repo.export_jsonl("/nowhere/at/all", prefix=x),
 }
 NAMES = {
@@ -83,8 +83,8 @@ NAMES = {
     "remote_branches": lambda repo, x: repo.remote_branches(x),
     "fetch": lambda repo, x: repo.fetch(repo, branches=[x]),
     "push": lambda repo, x: repo.push(repo, x),
-    "export": lambda repo, x: repo.export_car("/nowhere/at/all", branches=[x]),
-    "index": lambda repo, x: repo.index_vectors(x),
+    "export": lambda repo, x: repo.export_bundle("/nowhere/at/all", branches=[x]),
+    "index": lambda repo, x: repo.create_vector_index(x),
 }
 TEXTS = {
     "author": lambda repo, x: repo.put("new", 1, author=x),

@@ -60,7 +60,7 @@ def test_every_vector_is_replaced_in_one_commit_and_the_rest_stays(
         assert after[key].content == record.content
         assert after[key].provenance == record.provenance
         assert after[key].event_time == record.event_time
-    assert [after[key].transaction == before[key].transaction for key in "cd"] == [True, True]
+    assert [after[key].transaction_id == before[key].transaction_id for key in "cd"] == [True, True]
     assert after.dimensions() == [3]
     assert filled.verify().ok
 

@@ -67,7 +67,7 @@ def test_a_record_comes_back_as_it_was_put(repo: Repository):
     assert record.vectors["title"].tolist() == [3.0, 4.0, 5.0]
     assert (record.embedder, record.provenance) == ("hash-2", provenance)
     assert record.event_time == 1_700_000_000_000
-    assert record.transaction == commit.transaction
+    assert record.transaction_id == commit.transaction_id
 
 
 def test_a_snapshot_never_changes(repo: Repository):
@@ -163,7 +163,7 @@ def test_a_transaction_sees_its_own_writes(repo: Repository):
         assert "b" not in tx
         assert tx.get("b", "gone") == "gone"
         assert [r.key for r in tx.scan()] == ["a", "c"]
-        assert list(tx.keys("c")) == ["c"]
+        assert list(tx.scan_keys("c")) == ["c"]
         assert "c" not in repo.at()
     assert sorted(repo.at()) == ["a", "c"]
 

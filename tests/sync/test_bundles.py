@@ -51,17 +51,17 @@ def fresh() -> Repository:
 @pytest.fixture
 def bundle(tmp_path: Path) -> Path:
     path = tmp_path / "all.car"
-    fill(fresh()).export_car(path)
+    fill(fresh()).export_bundle(path)
     return path
 
 
 def test_what_is_exported_comes_back_with_the_same_ids(repo: Repository, tmp_path: Path):
     fill(repo)
     path = tmp_path / "all.car"
-    exported = repo.export_car(path)
+    exported = repo.export_bundle(path)
     assert (exported.branches, exported.tags) == refs(repo)
     other = fresh()
-    assert other.import_car(path) == exported
+    assert other.import_bundle(path) == exported
     assert refs(other) == refs(repo)
     for name in (*repo.branches(), *repo.tags()):
         assert dict(other.at(name)) == dict(repo.at(name))
@@ -73,20 +73,20 @@ def test_what_is_exported_comes_back_with_the_same_ids(repo: Repository, tmp_pat
     assert other.verify().ok
     assert set(other.blocks.engine.ids()) == set(repo.blocks.engine.ids())
     assert len(set(other.blocks.engine.ids())) == exported.objects
-    assert next(other.reflog("main")).why == f"import {path}"
-    assert next(other.reflog("main")).who == "reader"
+    assert next(other.reflog("main")).message == f"import {path}"
+    assert next(other.reflog("main")).author == "reader"
 
 
 def test_the_same_refs_give_the_same_bytes(tmp_path: Path, bundle: Path):
     other = fresh()
-    other.import_car(bundle)
+    other.import_bundle(bundle)
     other.put("garbage", 1)
     other.undo()
-    other.export_car(tmp_path / "tag.car", tags=["v1"])
+    other.export_bundle(tmp_path / "tag.car", tags=["v1"])
     again = mnemosyne_vcs.open(tmp_path / "again.mnem", create=True)
-    again.import_car(bundle)
-    again.export_car(tmp_path / "again.car")
-    again.export_car(tmp_path / "tag2.car", tags=["v1"])
+    again.import_bundle(bundle)
+    again.export_bundle(tmp_path / "again.car")
+    again.export_bundle(tmp_path / "tag2.car", tags=["v1"])
     assert (tmp_path / "again.car").read_bytes() == bundle.read_bytes()
     assert (tmp_path / "tag2.car").read_bytes() == (tmp_path / "tag.car").read_bytes()
 
@@ -98,7 +98,7 @@ def test_a_general_reader_of_car_files_walks_it(tmp_path: Path):
     repo.create_branch("trial/one")
     repo.create_tag("v1")
     repo.delete("b/c")
-    repo.export_car(tmp_path / "x.car")
+    repo.export_bundle(tmp_path / "x.car")
     header, blocks = libipld.decode_car((tmp_path / "x.car").read_bytes())
     (root,) = header["roots"]
     manifest = blocks[root]
@@ -111,36 +111,36 @@ def test_a_general_reader_of_car_files_walks_it(tmp_path: Path):
 
 def test_only_what_is_chosen_is_taken(repo: Repository, tmp_path: Path):
     fill(repo)
-    repo.export_car(tmp_path / "some.car", branches=["trial/one"])
+    repo.export_bundle(tmp_path / "some.car", branches=["trial/one"])
     other = fresh()
-    assert other.import_car(tmp_path / "some.car").branches.keys() == {"trial/one"}
+    assert other.import_bundle(tmp_path / "some.car").branches.keys() == {"trial/one"}
     assert other.branches().keys() == {"main", "trial/one"}
     assert other.branches()["main"] == ROOT_COMMIT.id
     with pytest.raises(NotFoundError, match="branch none"):
-        repo.export_car(tmp_path / "x.car", branches=["none"])
+        repo.export_bundle(tmp_path / "x.car", branches=["none"])
     with pytest.raises(ValidationError, match="at least"):
-        repo.export_car(tmp_path / "x.car", branches=[])
+        repo.export_bundle(tmp_path / "x.car", branches=[])
     assert not (tmp_path / "x.car").exists()
 
 
 def test_a_branch_that_lags_behind_moves_on_and_any_other_is_left(bundle: Path):
     other = fresh()
-    other.import_car(bundle)
+    other.import_bundle(bundle)
     before = refs(other)
-    assert other.import_car(bundle).objects > 0
+    assert other.import_bundle(bundle).objects > 0
     assert refs(other) == before
     assert len(list(other.reflog("main"))) == 2
     other.put("mine", 1)
     other.create_branch("untouched")
     mine = refs(other)
     with pytest.raises(ConflictError, match=r"branch/main.*all\.car.*prefix"):
-        other.import_car(bundle)
+        other.import_bundle(bundle)
     assert refs(other) == mine
-    theirs = other.import_car(bundle, prefix="theirs/")
+    theirs = other.import_bundle(bundle, prefix="theirs/")
     assert theirs.branches.keys() == {"theirs/main", "theirs/trial/one"}
     assert other.at("theirs/main")["a"] == other.at()["a"]
     with pytest.raises(ValidationError):
-        other.import_car(bundle, prefix="no name\n")
+        other.import_bundle(bundle, prefix="no name\n")
 
 
 def test_a_tag_never_moves(bundle: Path):
@@ -148,7 +148,7 @@ def test_a_tag_never_moves(bundle: Path):
     other.create_tag("v1")
     before = set(other.blocks.engine.ids())
     with pytest.raises(ConflictError, match="tag/v1"):
-        other.import_car(bundle)
+        other.import_bundle(bundle)
     assert refs(other) == ({"main": ROOT_COMMIT.id}, {"v1": ROOT_COMMIT.id})
     assert set(other.blocks.engine.ids()) == before
 
@@ -159,7 +159,7 @@ def refused(data: bytes, path: Path) -> MnemosyneError:
     other = fresh()
     before = set(other.blocks.engine.ids())
     with pytest.raises((ValidationError, CorruptObjectError)) as caught:
-        other.import_car(path)
+        other.import_bundle(path)
     assert str(path) in str(caught.value)
     assert refs(other) == ({"main": ROOT_COMMIT.id}, {})
     assert set(other.blocks.engine.ids()) == before
@@ -169,7 +169,7 @@ def refused(data: bytes, path: Path) -> MnemosyneError:
 def small(tmp_path: Path) -> bytes:
     repo = fresh()
     repo.put("a", 1, embedding=[1])
-    repo.export_car(tmp_path / "small.car")
+    repo.export_bundle(tmp_path / "small.car")
     return (tmp_path / "small.car").read_bytes()
 
 
@@ -285,13 +285,13 @@ def test_paths_that_cannot_be_used(repo: Repository, tmp_path: Path):
     repo.put("a", 1)
     there = tmp_path / "there"
     there.write_text("precious")
-    for export in (repo.export_car, repo.export_jsonl):
+    for export in (repo.export_bundle, repo.export_jsonl):
         with pytest.raises(AlreadyExistsError, match="there"):
             export(there)
         with pytest.raises(EngineError, match="none"):
             export(tmp_path / "none" / "x")
     assert there.read_text() == "precious"
-    for import_ in (repo.import_car, repo.import_jsonl):
+    for import_ in (repo.import_bundle, repo.import_jsonl):
         with pytest.raises(NotFoundError, match="none"):
             import_(tmp_path / "none")
         with pytest.raises(EngineError, match="cannot be read"):
@@ -304,7 +304,7 @@ def test_an_export_that_fails_leaves_no_file(tmp_path: Path):
     repo.blocks.engine.delete([commit.tree_cid])
     with mnemosyne_vcs.open(tmp_path / "a.mnem") as damaged:
         with pytest.raises(NotFoundError, match=commit.tree):
-            damaged.export_car(tmp_path / "x.car")
+            damaged.export_bundle(tmp_path / "x.car")
         with pytest.raises(NotFoundError, match=commit.tree):
             damaged.export_jsonl(tmp_path / "x.jsonl")
     assert sorted(path.name for path in tmp_path.glob("x*")) == []
@@ -314,10 +314,10 @@ def test_a_repository_for_reading_exports_and_does_not_import(tmp_path: Path, bu
     with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         fill(repo)
     with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
-        repo.export_car(tmp_path / "x.car")
+        repo.export_bundle(tmp_path / "x.car")
         assert repo.export_jsonl(tmp_path / "x.jsonl") == 1
         with pytest.raises(ReadOnlyError):
-            repo.import_car(bundle)
+            repo.import_bundle(bundle)
         with pytest.raises(ReadOnlyError):
             repo.import_jsonl(tmp_path / "x.jsonl")
 
@@ -328,8 +328,8 @@ def test_progress_is_told(tmp_path: Path):
         for i in range(1200):
             tx.put(f"k/{i}", i)
     counts: dict[str, list[int]] = {"out": [], "in": [], "lines": []}
-    exported = repo.export_car(tmp_path / "x.car", progress=counts["out"].append)
-    fresh().import_car(tmp_path / "x.car", progress=counts["in"].append)
+    exported = repo.export_bundle(tmp_path / "x.car", progress=counts["out"].append)
+    fresh().import_bundle(tmp_path / "x.car", progress=counts["in"].append)
     repo.export_jsonl(tmp_path / "x.jsonl", progress=counts["lines"].append)
     for seen in counts.values():
         assert len(seen) > 1
@@ -381,9 +381,9 @@ def build(history: list[tuple[int, str, dict[str, object]]]) -> Repository:
 def test_any_repository_comes_back(tmp_path_factory: pytest.TempPathFactory, history):
     path = tmp_path_factory.mktemp("bundle") / "x.car"
     repo = build(history)
-    repo.export_car(path)
+    repo.export_bundle(path)
     other = fresh()
-    other.import_car(path)
+    other.import_bundle(path)
     assert refs(other) == refs(repo)
     assert set(other.blocks.engine.ids()) == set(repo.blocks.engine.ids())
     assert other.verify().ok

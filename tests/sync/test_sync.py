@@ -111,7 +111,7 @@ class TestBetweenStores:
                 assert repo.at()["new"].vectors[""].tolist() == [1, 2]
                 assert repo.branches() == copy.branches()
                 assert repo.blame("new").commit.author == "reader"
-                assert next(repo.reflog()).why == f"push from {copy.url}"
+                assert next(repo.reflog()).message == f"push from {copy.url}"
 
     def test_of_two_pushes_at_once_one_lands(self, shared_url):
         with mnemosyne_vcs.clone(filled(), shared_url) as shared:

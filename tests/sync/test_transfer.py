@@ -272,9 +272,9 @@ class TestWhatIsReceivedIsChecked:
         ("change", "message"),
         [
             ({"generation": 99}, "does not follow"),
-            ({"time": 1}, "does not follow"),
+            ({"timestamp_ms": 1}, "does not follow"),
             ({"parents": (), "generation": 0}, "not the first commit"),
-            ({"transaction": "x" * 32}, "hex"),
+            ({"transaction_id": "x" * 32}, "hex"),
         ],
     )
     def test_a_commit_that_does_not_follow(self, change, message):

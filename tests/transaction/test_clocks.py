@@ -54,18 +54,18 @@ class TestAhead:
         timed.create_branch("more", at="main~1")
         timed.merge("main", into="more", fast_forward=True)
         moves = [*timed.reflog("main"), *timed.reflog("more")]
-        assert [move.when for move in moves if move.when > clock.now + YEAR] in (
+        assert [move.timestamp_ms for move in moves if move.timestamp_ms > clock.now + YEAR] in (
             [],
             [clock.now - HOUR + AHEAD],
         )
-        assert moves[0].when == moves[-1].when == clock.now
+        assert moves[0].timestamp_ms == moves[-1].timestamp_ms == clock.now
 
     def test_the_log_up_to_now_has_all(self, timed, clock, begin):
         timed.put("a", 1)
         begin(timed, clock)
         clock.advance(2 * DAY)
         timed.put("b", 1)
-        assert all(a.time >= b.time for a, b in pairwise(timed.log()))
+        assert all(a.timestamp_ms >= b.timestamp_ms for a, b in pairwise(timed.log()))
         assert len(list(timed.log(until=clock.now))) == 3
         assert len(list(timed.log(since=clock.now - DAY))) == 2
         assert list(timed.log(until=clock.now - 3 * DAY)) == list(timed.log(limit=2))
@@ -117,14 +117,14 @@ def test_a_clock_before_1970(tmp_path, now):
     with mnemosyne_vcs.open(tmp_path / "early.mnem", create=True) as opened:
         repo = Repository(opened.blocks.engine, clock=clock)
         first = repo.put("a", 1)
-        assert first.time == 0
+        assert first.timestamp_ms == 0
         assert repo.resolve("main@{now}") == first
         clock.advance(HOUR)
         second = repo.put("b", 1)
         assert repo.resolve("main@{now}") == second
         assert repo.resolve("main@{30 minutes ago}") == first
         assert list(repo.log(until=clock.now)) == [second, first]
-        assert [move.when for move in repo.reflog()][:2] == [now + HOUR, now]
+        assert [move.timestamp_ms for move in repo.reflog()][:2] == [now + HOUR, now]
         repo.undo()
         assert repo.gc(keep_reflog=timedelta(0)).objects == 0
         assert repo.verify().ok
@@ -135,6 +135,6 @@ def test_a_copy_of_an_engine_without_snapshots_is_dated(tmp_path, clock):
     repo.put("a", 1)
     repo.backup(tmp_path / "copy.mnem")
     with mnemosyne_vcs.open(tmp_path / "copy.mnem") as copy:
-        assert [move.when for move in copy.reflog()] == [clock.now]
+        assert [move.timestamp_ms for move in copy.reflog()] == [clock.now]
         with pytest.raises(NotFoundError, match="did not exist"):
             copy.at("main@{2020-01-01}")

@@ -45,9 +45,9 @@ READS: dict[str, Act] = {
     "index": lambda tx: tx["a/1"],
     "in": lambda tx: "a/1" in tx,
     "scan": lambda tx: list(tx.scan("a/")),
-    "scan_keys": lambda tx: list(tx.keys("a/")),
-    "keys that nobody looks at": lambda tx: tx.keys("a/"),
-    "watch": lambda tx: tx.watch("a/"),
+    "scan_keys": lambda tx: list(tx.scan_keys("a/")),
+    "keys that nobody looks at": lambda tx: tx.scan_keys("a/"),
+    "watch": lambda tx: tx.depends_on("a/"),
 }
 
 

@@ -30,7 +30,7 @@ def repo(engine: IndexingEngine) -> Repository:
     with repository.transaction() as tx:
         for number, key in enumerate(KEYS):
             tx.put(key, number, embedding=[number, 1.0, 0.0])
-    repository.index_vectors()
+    repository.create_vector_index()
     return repository
 
 
@@ -83,7 +83,7 @@ def test_both_ways_give_the_same(seed: int):
     repo.put("a/0", 0)
     edit(repo, rng, "main")
     repo.create_branch("other")
-    repo.index_vectors()
+    repo.create_vector_index()
     for _ in range(4):
         for branch in ("main", "other"):
             edit(repo, rng, branch)
@@ -174,7 +174,7 @@ def test_verify_counts_what_is_wrong_in_an_index(
     [problem] = repo.verify().problems
     assert (problem.kind, f" wrong in {count} places" in problem.message) == ("index", True)
     repo.drop_vector_index()
-    repo.index_vectors()
+    repo.create_vector_index()
     assert repo.verify().ok
 
 

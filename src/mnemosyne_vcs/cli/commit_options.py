@@ -62,7 +62,7 @@ def commit_once(
         fn(transaction)
 
     commit = repository.transact(attempt, branch, message=message)
-    return commit if commit.transaction in tried else None
+    return commit if commit.transaction_id in tried else None
 
 
 def show_commit(output: Output, commit: Commit | None) -> None:

@@ -91,7 +91,13 @@ def preview(record: Record | None) -> str:
 
 def byline(commit: Commit) -> list[Part]:
     """Id, time and author of a commit."""
-    return [Styled(short_id(commit.id), "id"), "  ", moment(commit.time), "  ", commit.author]
+    return [
+        Styled(short_id(commit.id), "id"),
+        "  ",
+        moment(commit.timestamp_ms),
+        "  ",
+        commit.author,
+    ]
 
 
 def plain(parts: Iterable[Part]) -> str:

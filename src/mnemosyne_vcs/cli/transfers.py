@@ -10,7 +10,7 @@ from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.streams import STREAM, stdin_bytes, stdout_bytes
 from mnemosyne_vcs.paths import path_text
 from mnemosyne_vcs.revision import short_id
-from mnemosyne_vcs.sync.branches import Transfer
+from mnemosyne_vcs.sync.branches import TransferReport
 from mnemosyne_vcs.sync.bundles import Bundle
 
 __all__ = [
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-def transfer_json(transfer: Transfer) -> dict[str, Any]:
+def transfer_json(transfer: TransferReport) -> dict[str, Any]:
     """What `--json` prints of a transfer."""
     return {
         "url": transfer.url,
@@ -42,7 +42,7 @@ def transfer_json(transfer: Transfer) -> dict[str, Any]:
     }
 
 
-def show_transfer(output: Output, done: str, transfer: Transfer) -> None:
+def show_transfer(output: Output, done: str, transfer: TransferReport) -> None:
     """Print what travelled, and where the branches and new tags are.
 
     Args:

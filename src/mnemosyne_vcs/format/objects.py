@@ -260,10 +260,10 @@ def encode_commit(commit: Commit) -> bytes:
             "kind": "commit",
             "parents": list(commit.parent_cids),
             "root": commit.tree_cid,
-            "transaction": commit.transaction,
+            "transaction": commit.transaction_id,
             "author": commit.author,
             "message": commit.message,
-            "time": commit.time,
+            "time": commit.timestamp_ms,
             "generation": commit.generation,
             "trailers": dict(commit.trailers),
         }

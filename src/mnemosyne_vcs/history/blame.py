@@ -11,7 +11,7 @@ from mnemosyne_vcs.model import Blame, Commit, Record
 from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.values import Missing, same_json
 
-__all__ = ["blame", "blame_field", "blame_prefix"]
+__all__ = ["blame", "blame_all", "blame_field"]
 
 
 def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
@@ -30,12 +30,12 @@ def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
         NotFoundError: no commit up to there has had the key.
     """
     record = Tree.of(blocks, at).record(key)
-    if record is not None and (writer := Writers(blocks, at).find(record.transaction)):
+    if record is not None and (writer := Writers(blocks, at).find(record.transaction_id)):
         return Blame(key, record, writer)
     return _brought(blocks, key, at)
 
 
-def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
+def blame_all(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
     """Who wrote each record below a prefix, in order of key; see `blame`.
 
     Args:
@@ -45,7 +45,7 @@ def blame_prefix(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
     """
     writers = Writers(blocks, at)
     for record in blocks.records(Tree.of(blocks, at).scan(prefix)):
-        writer = writers.find(record.transaction)
+        writer = writers.find(record.transaction_id)
         if writer is None:
             yield _brought(blocks, record.key, at)
         else:

@@ -90,7 +90,7 @@ def complete_index(blocks: Blocks, heads: Iterable[Id]) -> int:
 
 def index_entry(blocks: Blocks, commit: Commit) -> IndexEntry:
     """What a history index says of a commit."""
-    return IndexEntry(commit.cid, commit.transaction, changed_keys(blocks, commit))
+    return IndexEntry(commit.cid, commit.transaction_id, changed_keys(blocks, commit))
 
 
 def changed_keys(blocks: Blocks, commit: Commit, prefix: str = "") -> set[str]:
@@ -177,11 +177,11 @@ class Writers:
         if self._index is not None:
             for block in self._index.commits_of_transaction(transaction):
                 commit = find_commit(self._blocks, block)
-                if commit is not None and commit.transaction == transaction:
+                if commit is not None and commit.transaction_id == transaction:
                     return commit
         for commit in self._rest:
-            self._known.setdefault(commit.transaction, commit)
-            if commit.transaction == transaction:
+            self._known.setdefault(commit.transaction_id, commit)
+            if commit.transaction_id == transaction:
                 return commit
         return None
 
@@ -255,13 +255,13 @@ def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> l
             return None
         [newest] = earlier
         if newest.id not in found:
-            if blocks.stored(held).transaction != newest.transaction:
+            if blocks.stored(held).transaction != newest.transaction_id:
                 return None
             found[newest.id] = newest
             queue += map(blocks.commit, newest.parent_cids)
     if len(found) < len(candidates):
         return None
-    return sorted(found.values(), key=lambda c: (-c.generation, -c.time, c.id))
+    return sorted(found.values(), key=lambda c: (-c.generation, -c.timestamp_ms, c.id))
 
 
 class _Subject(Protocol):

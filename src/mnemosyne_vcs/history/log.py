@@ -47,9 +47,9 @@ class Wanted:
         """Whether a commit is wanted, as far as key and prefix do not decide."""
         if self.author is not None and commit.author != self.author:
             return False
-        if self.until is not None and self.until < commit.time <= self.now:
+        if self.until is not None and self.until < commit.timestamp_ms <= self.now:
             return False
-        if self.since is not None and commit.time < self.since:
+        if self.since is not None and commit.timestamp_ms < self.since:
             return False
         if self.run is not None and commit.trailers.get("Run-Id") == self.run:
             asked = {"agent": self.agent, "source": self.source}
@@ -158,7 +158,7 @@ class _Streams:
         for commit in commits:
             if (key, commit.id) not in self._seen:
                 self._seen.add((key, commit.id))
-                order = (-commit.generation, -commit.time, commit.id, key)
+                order = (-commit.generation, -commit.timestamp_ms, commit.id, key)
                 heappush(self._heap, (*order, commit, commits))
                 return
 
@@ -193,7 +193,7 @@ def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
     old = record.moved_from
     if old is None:
         return []
-    wrote = record.transaction == commit.transaction
+    wrote = record.transaction_id == commit.transaction_id
     if not wrote and Tree.of(blocks, commit).get(old) is not None:
         return []
     parents = map(blocks.commit, commit.parent_cids)
@@ -205,7 +205,7 @@ def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
     there = Tree.of(blocks, commit)
     held = ((key, there.get(key)) for key in sorted(changed_keys(blocks, commit)))
     records = blocks.records((key, block) for key, block in held if block is not None)
-    return (record for record in records if record.transaction == commit.transaction)
+    return (record for record in records if record.transaction_id == commit.transaction_id)
 
 
 def _all(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
@@ -219,7 +219,7 @@ def _all(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
 def _line(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
     key = wanted.key
     for commit in first_parents(blocks.walk(), head.cid):
-        if not commit.parents or commit.time < (wanted.since or 0):
+        if not commit.parents or commit.timestamp_ms < (wanted.since or 0):
             return
         before, after = Tree.before(blocks, commit), Tree.of(blocks, commit)
         if key is not None:

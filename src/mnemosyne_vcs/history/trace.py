@@ -16,7 +16,7 @@ from mnemosyne_vcs.ids import Id, parse_id
 from mnemosyne_vcs.model import Commit, Record
 from mnemosyne_vcs.trees import Tree
 
-__all__ = ["Origin", "Traced", "trace"]
+__all__ = ["Origin", "TracedRecord", "trace"]
 
 BATCH = 512
 
@@ -66,7 +66,7 @@ class Origin:
 
 
 @dataclass(frozen=True, slots=True)
-class Traced:
+class TracedRecord:
     """A live record that came from what was asked for.
 
     Attributes:
@@ -82,7 +82,7 @@ class Traced:
     through: tuple[str, ...] = ()
 
 
-def trace(blocks: Blocks, heads: Mapping[str, Commit], origin: Origin) -> Iterator[Traced]:
+def trace(blocks: Blocks, heads: Mapping[str, Commit], origin: Origin) -> Iterator[TracedRecord]:
     """The live records that came from an origin, branch by branch, in order of key.
 
     Args:
@@ -95,7 +95,7 @@ def trace(blocks: Blocks, heads: Mapping[str, Commit], origin: Origin) -> Iterat
         found = lineage.live(head)
         records = blocks.records((key, block) for key, block, _ in found)
         for record, (_, _, through) in zip(records, found, strict=True):
-            yield Traced(branch, record, through)
+            yield TracedRecord(branch, record, through)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ class Lineage:
 
     def wrote(self, record: Record) -> bool:
         """Whether the origin is the transaction that wrote a record."""
-        return record.transaction == self._origin.transaction
+        return record.transaction_id == self._origin.transaction
 
     def through(self, block: Id, at: Commit) -> tuple[str, ...] | None:
         """The keys between a version and one that the origin made, fewest first; None if it did

@@ -147,8 +147,8 @@ def _later(moves: Iterable[ReflogEntry], since: int, now: int) -> Iterator[Reflo
     """
     made = now
     for move in moves:
-        if move.when <= now:
-            made = move.when
+        if move.timestamp_ms <= now:
+            made = move.timestamp_ms
         if made > since:
             yield move
 

@@ -290,7 +290,9 @@ def _check_order(check: _Check, commit: Commit) -> None:
     if len(parents) < len(commit.parents):
         return
     generation = max((parent.generation + 1 for parent in parents), default=0)
-    if commit.generation != generation or any(parent.time > commit.time for parent in parents):
+    if commit.generation != generation or any(
+        parent.timestamp_ms > commit.timestamp_ms for parent in parents
+    ):
         message = f"commit {commit.id} does not follow its parents in time and generation"
         check.note(commit.cid, CorruptObjectError(message))
 

@@ -199,7 +199,7 @@ def _moved(blocks: Blocks, key: str, head: Commit) -> str | None:
     before, after = blocks.commit(commit.parent_cids[0]).tree_cid, commit.tree_cid
     written = [(other, block) for other, _, block in tree.diff(blocks.node, before, after) if block]
     for record in blocks.records(written):
-        if record.moved_from == key and record.transaction == commit.transaction:
+        if record.moved_from == key and record.transaction_id == commit.transaction_id:
             return record.key
     return None
 

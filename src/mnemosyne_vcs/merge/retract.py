@@ -48,7 +48,7 @@ def retract(transaction: Transaction, blocks: Blocks, origin: Origin) -> tuple[C
         What it changes, in order of key.
     """
     lineage = Lineage(blocks, origin)
-    transaction.watch()
+    transaction.depends_on()
     return tuple(
         _take_back(transaction, blocks, lineage, blocks.record(key, block))
         for key, block, _ in lineage.live(transaction.base)
@@ -84,7 +84,7 @@ def _double(transaction: Transaction, old: str, new: str) -> bool:
     """Whether a move would put a record beside another one with the same id."""
     id = record_id(new)
     return id not in (None, record_id(old)) and any(
-        record_id(key) == id for key in transaction.keys("/")
+        record_id(key) == id for key in transaction.scan_keys("/")
     )
 
 

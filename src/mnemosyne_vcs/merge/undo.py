@@ -48,14 +48,14 @@ class Act:
         merged: what it changes, and what stands in its way.
         message: says what it does, where the caller does not.
         trailers: say the same in commit ids.
-        watch: the prefix whose records it depends on, if it does on more than it changes.
+        depends_on: the prefix whose records it depends on, if it does on more than it changes.
     """
 
     commits: Sequence[Commit]
     merged: Merged
     message: str
     trailers: Mapping[str, str]
-    watch: str | None = None
+    depends_on: str | None = None
 
 
 Prepare = Callable[[Commit], Act]
@@ -109,8 +109,8 @@ def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> 
         conflicts[:] = settled.conflicts
         if conflicts:
             return
-        if act.watch is not None:
-            transaction.watch(act.watch)
+        if act.depends_on is not None:
+            transaction.depends_on(act.depends_on)
         transaction.trailers.update(act.trailers)
         transaction.message = wishes.message or act.message
         apply(transaction, settled)

@@ -3,9 +3,16 @@
 from typing import Any
 
 from mnemosyne_vcs.history.fields import field_changes
-from mnemosyne_vcs.model import Blame, Change, Commit, Conflict, Record
+from mnemosyne_vcs.model import Blame, Change, Commit, Conflict, Record, ReflogEntry
 
-__all__ = ["blame_json", "change_json", "commit_json", "conflict_json", "record_json"]
+__all__ = [
+    "blame_json",
+    "change_json",
+    "commit_json",
+    "conflict_json",
+    "record_json",
+    "reflog_json",
+]
 
 
 def commit_json(commit: Commit) -> dict[str, Any]:
@@ -14,10 +21,10 @@ def commit_json(commit: Commit) -> dict[str, Any]:
         "id": commit.id,
         "parents": list(commit.parents),
         "root": commit.tree,
-        "transaction": commit.transaction,
+        "transaction": commit.transaction_id,
         "author": commit.author,
         "message": commit.message,
-        "time": commit.time,
+        "time": commit.timestamp_ms,
         "generation": commit.generation,
         "trailers": dict(commit.trailers),
     }
@@ -34,7 +41,7 @@ def record_json(record: Record | None) -> dict[str, Any] | None:
         "embedder": record.embedder,
         "provenance": record.provenance.known(),
         "event_time": record.event_time,
-        "transaction": record.transaction,
+        "transaction": record.transaction_id,
         "moved_from": record.moved_from,
     }
 
@@ -68,4 +75,16 @@ def conflict_json(conflict: Conflict) -> dict[str, Any]:
         "base": record_json(conflict.base),
         "ours": record_json(conflict.ours),
         "theirs": record_json(conflict.theirs),
+    }
+
+
+def reflog_json(name: str, move: ReflogEntry) -> dict[str, Any]:
+    """One move of a branch, under its name; the time is UTC milliseconds."""
+    return {
+        "name": name,
+        "old": move.old,
+        "new": move.new,
+        "who": move.author,
+        "when": move.timestamp_ms,
+        "why": move.message,
     }

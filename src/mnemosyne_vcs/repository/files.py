@@ -20,7 +20,7 @@ Progress = Callable[[int], object]
 class _Files(RepositoryBase):
     """What a repository can export and import."""
 
-    def export_car(
+    def export_bundle(
         self,
         path: File,
         *,
@@ -43,15 +43,15 @@ class _Files(RepositoryBase):
             EngineError: it cannot be written.
         """
         return while_it_lasts(
-            lambda: bundles.export_car(
+            lambda: bundles.export_bundle(
                 self.blocks, as_given(path), self._chosen(branches, tags), progress
             )
         )
 
-    def import_car(
+    def import_bundle(
         self, path: File, *, prefix: str = "", progress: Progress | None = None
     ) -> Bundle:
-        """Read the branches and tags of a CAR file that `export_car` wrote; ids stay the same.
+        """Read the branches and tags of a CAR file that `export_bundle` wrote; ids stay the same.
 
         Everything in it is checked first; then all of it is imported, or nothing. A branch or tag
         that is not there is made. A branch that is there moves on if it only lags behind.
@@ -70,7 +70,7 @@ class _Files(RepositoryBase):
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """
-        return bundles.import_car(
+        return bundles.import_bundle(
             self.blocks,
             as_given(path),
             prefix=prefix,

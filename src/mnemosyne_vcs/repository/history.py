@@ -8,7 +8,7 @@ from mnemosyne_vcs.errors import NotFoundError, ValidationError
 from mnemosyne_vcs.format.validation import check_limit, check_moment, check_text
 from mnemosyne_vcs.graph import Verdict, bisect, is_ancestor
 from mnemosyne_vcs.history import log
-from mnemosyne_vcs.history.blame import blame, blame_field, blame_prefix
+from mnemosyne_vcs.history.blame import blame, blame_all, blame_field
 from mnemosyne_vcs.model import Blame, Change, Commit, Revision, named
 from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT
 from mnemosyne_vcs.repository.base import RepositoryBase
@@ -105,7 +105,7 @@ class _History(RepositoryBase):
             return blame_field(self.blocks, key, check_text(field, "field"), commit)
         return blame(self.blocks, key, commit)
 
-    def blame_prefix(self, prefix: str = "", at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
+    def blame_all(self, prefix: str = "", at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
         """Who wrote each record whose key starts with a prefix, in order of key.
 
         Raises:
@@ -113,7 +113,7 @@ class _History(RepositoryBase):
             InvalidRevisionError: the revision is not one.
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
-        return blame_prefix(self.blocks, check_text(prefix, "prefix"), self.resolve(at))
+        return blame_all(self.blocks, check_text(prefix, "prefix"), self.resolve(at))
 
     def diff(self, a: Revision, b: Revision = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
         """The keys whose values differ between two revisions, in order of key.

@@ -14,7 +14,7 @@ from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.repository.branches import _Branches
 from mnemosyne_vcs.sync import branches as sync
 from mnemosyne_vcs.sync import remotes
-from mnemosyne_vcs.sync.branches import Mover, Transfer
+from mnemosyne_vcs.sync.branches import Mover, TransferReport
 from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 from mnemosyne_vcs.sync.transfer import Progress
 
@@ -78,7 +78,7 @@ class _Remotes(_Branches):
         branches: Collection[str] | None = None,
         prune: bool = False,
         progress: Progress | None = None,
-    ) -> Transfer:
+    ) -> TransferReport:
         """Bring the history of another store here; no branch of this one moves.
 
         Only what is missing travels, and it is checked on the way. If this breaks off, the next
@@ -119,7 +119,7 @@ class _Remotes(_Branches):
         branch: str = DEFAULT_BRANCH,
         *,
         progress: Progress | None = None,
-    ) -> Transfer:
+    ) -> TransferReport:
         """Bring a branch to another store, whose branch must lie in the past of this one.
 
         Only what is missing travels, and it is checked on the way. If this breaks off, the next

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from mnemosyne_vcs.history.trace import Origin, Traced, trace
+from mnemosyne_vcs.history.trace import Origin, TracedRecord, trace
 from mnemosyne_vcs.merge.mixing import check_mixing
 from mnemosyne_vcs.merge.retract import Retraction, retract
 from mnemosyne_vcs.model import Change, Commit, Revision
@@ -25,7 +25,7 @@ class _Trace(RepositoryBase):
         tool_call: str | None = None,
         commit: Revision | None = None,
         branches: Collection[str] | None = None,
-    ) -> Iterator[Traced]:
+    ) -> Iterator[TracedRecord]:
         """The live records that came from somewhere, itself or through `Provenance.derived_from`.
 
         A record is derived from a version, by key and commit; it counts whatever has become of
@@ -132,5 +132,5 @@ class _Trace(RepositoryBase):
         tool_call: str | None,
         commit: Revision | None,
     ) -> Origin:
-        transaction = None if commit is None else self.resolve(commit).transaction
-        return Origin(source, agent, run, tool_call, transaction)
+        transaction_id = None if commit is None else self.resolve(commit).transaction_id
+        return Origin(source, agent, run, tool_call, transaction_id)

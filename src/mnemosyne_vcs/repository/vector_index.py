@@ -90,7 +90,7 @@ class _VectorIndex(RepositoryBase):
 
         return self.transact(write, branch, author=author)
 
-    def index_vectors(self, branch: str = DEFAULT_BRANCH) -> None:
+    def create_vector_index(self, branch: str = DEFAULT_BRANCH) -> None:
         """Let the engine index the vectors of a branch, now and from here on.
 
         On a branch that has an index this only sees to it that the index is up to date.

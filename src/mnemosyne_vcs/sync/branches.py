@@ -12,11 +12,11 @@ from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, initialise, remote_ref
 from mnemosyne_vcs.sync.transfer import Progress, Sent, transfer
 
-__all__ = ["Mover", "Transfer", "branch_heads", "clone", "fetch", "push"]
+__all__ = ["Mover", "TransferReport", "branch_heads", "clone", "fetch", "push"]
 
 
 @dataclass(frozen=True, slots=True)
-class Transfer:
+class TransferReport:
     """What was brought from one store to another.
 
     Attributes:
@@ -74,7 +74,7 @@ def fetch(
     branches: Collection[str] | None = None,
     prune: bool = False,
     progress: Progress | None = None,
-) -> Transfer:
+) -> TransferReport:
     """Bring history here; see `Repository.fetch`."""
     return while_it_lasts(
         lambda: _fetch(
@@ -92,7 +92,7 @@ def _fetch(
     branches: Collection[str] | None,
     prune: bool,
     progress: Progress | None,
-) -> Transfer:
+) -> TransferReport:
     heads = branch_heads(there.engine, branches)
     tags: dict[str, Id] = {}
     gone = _gone(here, remote, heads) if prune and remote and branches is None else {}
@@ -122,7 +122,7 @@ def push(
     remote: str | None,
     branch: str,
     progress: Progress | None = None,
-) -> Transfer:
+) -> TransferReport:
     """Bring a branch to another store; see `Repository.push`."""
     ref = branch_ref(branch)
     new, old = here.engine.ref(ref), there.ref(ref)
@@ -156,7 +156,7 @@ def clone(
     remote: str | None,
     branches: Collection[str] | None = None,
     progress: Progress | None = None,
-) -> Transfer:
+) -> TransferReport:
     """Fill an empty store from another one; see `mnemosyne_vcs.clone`."""
     if here.refs():
         raise AlreadyExistsError(f"{here.url} holds a repository already; fetch or pull into it")
@@ -173,7 +173,7 @@ def _clone(
     remote: str | None,
     branches: Collection[str] | None,
     progress: Progress | None,
-) -> Transfer:
+) -> TransferReport:
     heads = branch_heads(there.engine, branches)
     tags: dict[str, Id] = {}
 
@@ -247,8 +247,8 @@ def _behind(branch: str, there: Engine) -> RefConflictError:
 
 def _report(
     url: str, remote: str | None, heads: Mapping[str, Id], tags: Mapping[str, Id], sent: Sent
-) -> Transfer:
-    return Transfer(
+) -> TransferReport:
+    return TransferReport(
         url,
         remote,
         {name: text_id(head) for name, head in heads.items()},

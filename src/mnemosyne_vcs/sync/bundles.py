@@ -31,7 +31,7 @@ from mnemosyne_vcs.ids import Id, parse_id, text_id
 from mnemosyne_vcs.maintenance.verify import verify_objects
 from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref
 
-__all__ = ["Bundle", "check_car", "export_car", "import_car"]
+__all__ = ["Bundle", "check_bundle", "export_bundle", "import_bundle"]
 
 BATCH = 512
 Progress = Callable[[int], object]
@@ -57,7 +57,7 @@ class Bundle:
         freeze(self, "branches", "tags")
 
 
-def export_car(
+def export_bundle(
     blocks: Blocks, path: str | BinaryIO, refs: Mapping[str, Id], progress: Progress | None = None
 ) -> Bundle:
     """Write refs and all that they reach to a new file. The same refs give the same bytes.
@@ -85,7 +85,7 @@ def export_car(
     return _bundle(name_of(path), refs, count - 1)
 
 
-def import_car(
+def import_bundle(
     blocks: Blocks,
     path: str | BinaryIO,
     *,
@@ -132,7 +132,7 @@ def import_car(
     return _bundle(received.url, refs, len(received.index.places))
 
 
-def check_car(path: str | BinaryIO, progress: Progress | None = None) -> Bundle:
+def check_bundle(path: str | BinaryIO, progress: Progress | None = None) -> Bundle:
     """Check a bundle as an import does, and tell what it holds.
 
     Args:

@@ -134,7 +134,9 @@ def _check_order(commit: Commit, parents: Sequence[Commit]) -> None:
             f"commit {commit.id} has no parents and is not the first commit of all"
         )
     generation = max((parent.generation + 1 for parent in parents), default=0)
-    if commit.generation != generation or any(parent.time > commit.time for parent in parents):
+    if commit.generation != generation or any(
+        parent.timestamp_ms > commit.timestamp_ms for parent in parents
+    ):
         raise CorruptObjectError(
             f"commit {commit.id} does not follow its parents in time and generation"
         )

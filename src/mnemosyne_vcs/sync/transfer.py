@@ -76,7 +76,7 @@ def missing(source: Blocks, target: Engine, heads: Iterable[Id]) -> list[Commit]
         frontier += (parent for commit in lacking.values() for parent in commit.parent_cids)
         frontier = [cid for cid in dict.fromkeys(frontier) if cid not in asked]
         size = min(size * 2, BATCH)
-    return sorted(absent.values(), key=lambda c: (c.generation, c.time, c.id))
+    return sorted(absent.values(), key=lambda c: (c.generation, c.timestamp_ms, c.id))
 
 
 def transfer(

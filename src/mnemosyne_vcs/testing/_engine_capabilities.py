@@ -62,7 +62,7 @@ class _Reflog(EngineHooks):
     def test_the_reflog_keeps_times_before_1970(self, engine: Engine) -> None:
         reflog = require(engine, HasReflog)
         engine.write({}, RefUpdate("r", None, blob(1)[0], when=-(10**12)))
-        assert [move.when for move in reflog.reflog("r")] == [-(10**12)]
+        assert [move.timestamp_ms for move in reflog.reflog("r")] == [-(10**12)]
 
     def test_the_reflog_of_all_refs_holds_those_that_are_gone(self, engine: Engine) -> None:
         reflog = require(engine, HasReflog)
@@ -103,7 +103,9 @@ class _Reflog(EngineHooks):
         for name in HOSTILE_NAMES:
             engine.write({}, RefUpdate(name, None, blob(1)[0], who=name, why=name))
         for name in HOSTILE_NAMES:
-            assert [(e.name, e.who, e.why) for e in reflog.reflog(name)] == [(name, name, name)]
+            assert [(e.name, e.author, e.message) for e in reflog.reflog(name)] == [
+                (name, name, name)
+            ]
 
 
 class _Settings(EngineHooks):
@@ -571,7 +573,7 @@ class _Copies(EngineHooks):
         assert dict(copy.refs()) == {"r": head}
         assert dict(copy.read(list(objects))) == objects
         if isinstance(copy, HasReflog):
-            assert [entry.who for entry in copy.reflog("r")] == ["who"]
+            assert [entry.author for entry in copy.reflog("r")] == ["who"]
         if isinstance(copy, HasHistoryIndex):
             assert copy.commits_of_key("k") == [head]
         copy.write({}, RefUpdate("s", None, head))

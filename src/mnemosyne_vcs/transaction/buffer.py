@@ -204,7 +204,7 @@ class Buffer:
         if draft.same_value(old):
             self.pending.setdefault(key, block)
             return
-        if old.transaction == self._transaction:
+        if old.transaction_id == self._transaction:
             draft = replace(draft, moved_from=old.moved_from)
         self._hold(key, *self._encoded(draft, _shared(draft, old)))
 

@@ -265,13 +265,13 @@ class Transaction:
                 f"cannot move {old!r} to {new!r}: branch {self.branch!r} has a record there"
             )
         floats = {name: vector.tobytes() for name, vector in record.vectors.items()}
-        origin = record.moved_from if record.transaction == self.id else None
+        origin = record.moved_from if record.transaction_id == self.id else None
         self._buffer.write(
             replace(
                 record,
                 key=new,
                 vectors=Vectors(floats, vector_of_floats),
-                transaction=self.id,
+                transaction_id=self.id,
                 moved_from=origin or old,
             )
         )
@@ -325,7 +325,7 @@ class Transaction:
         return self._buffer.lookup(key) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return self.keys()
+        return self.scan_keys()
 
     def scan(self, prefix: str = "") -> Iterator[Record]:
         """The records whose keys start with a prefix as this transaction sees them, by key.
@@ -336,7 +336,7 @@ class Transaction:
         """
         return self._buffer.records(self._entries(prefix))
 
-    def watch(self, prefix: str = "") -> None:
+    def depends_on(self, prefix: str = "") -> None:
         """Make the commit depend on every record below a prefix, as if it had been scanned.
 
         For what was concluded from a snapshot or a view of `base`.
@@ -348,7 +348,7 @@ class Transaction:
         self._check_open()
         self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
 
-    def keys(self, prefix: str = "") -> Iterator[str]:
+    def scan_keys(self, prefix: str = "") -> Iterator[str]:
         """The keys that start with a prefix as this transaction sees them, in order.
 
         Raises:
@@ -489,10 +489,10 @@ class Transaction:
             id="",
             parents=tuple(parent.id for parent in parents),
             tree=text_id(root),
-            transaction=self.id,
+            transaction_id=self.id,
             author=self.author,
             message=check_text(self.message, "message"),
-            time=max(now, *(parent.time for parent in parents)),
+            timestamp_ms=max(now, *(parent.timestamp_ms for parent in parents)),
             generation=1 + max(parent.generation for parent in parents),
             trailers={
                 check_text(name, "a trailer's name"): check_text(value, f"trailer {name!r}")

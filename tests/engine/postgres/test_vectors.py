@@ -32,7 +32,7 @@ DIMENSIONS = [3, 5]
 
 @pytest.fixture
 def indexed(repo):
-    repo.index_vectors()
+    repo.create_vector_index()
     return repo
 
 
@@ -86,7 +86,7 @@ class Story:
                 self.edit(tx)
 
     def edit(self, tx):
-        rng, present = self.rng, list(tx.keys())
+        rng, present = self.rng, list(tx.scan_keys())
         act = rng.choice(["put", "keep", "move", "delete"], p=[0.5, 0.2, 0.15, 0.15])
         key = str(rng.choice(present)) if present else None
         if act == "put" or key is None:
@@ -126,7 +126,7 @@ class Story:
         assert self.repo.vector_indexes() == {}
         self.repo.create_branch("main", at="other")
         assert self.repo.vector_indexes() == {}
-        self.repo.index_vectors()
+        self.repo.create_vector_index()
 
     def question(self):
         """What to ask two snapshots of the same memory, as a function that loads no vectors."""
@@ -181,7 +181,7 @@ def test_both_paths_give_the_same_answers(new_url, seed):
         mnemosyne_vcs.open(url, read_only=True) as asking,
     ):
         story = Story(repo, rng)
-        repo.index_vectors()
+        repo.create_vector_index()
         for _ in range(6):
             story.step()
             newest = [commit.id for commit in repo.log()]
@@ -199,7 +199,7 @@ def test_both_paths_give_the_same_answers(new_url, seed):
 @pytest.mark.parametrize("seed", range(12))
 def test_the_index_holds_just_the_vectors_of_the_newest_commit(server, repo, seed):
     story = Story(repo, np.random.default_rng(seed))
-    repo.index_vectors()
+    repo.create_vector_index()
     for number in range(8):
         story.step()
         if not repo.vector_indexes()["main"]:  # after a move of the ref alone
@@ -222,7 +222,7 @@ def test_commits_carry_the_index_in_their_own_round_trip(server, repo, far, prox
     far.put("warm", 1)
     far.put("warm", 2)
     plain = [cost(number) for number in range(5)]
-    repo.index_vectors()
+    repo.create_vector_index()
     far.at()
     far.put("warm", 3)
     assert [cost(number) for number in range(5, 10)] == plain
@@ -252,7 +252,7 @@ def fill(repo, count, branch="main", start=0):
 
 def test_many_vectors_at_once_and_filters_that_few_pass(server, repo, opened):
     fill(repo, 1300)
-    repo.index_vectors()
+    repo.create_vector_index()
     fill(repo, 1300, start=1000)
     assert repo.vector_indexes() == {"main": True}
     assert rows_of(server, repo)[0] == rows_of(server, repo)[1]
@@ -280,7 +280,7 @@ def test_searching_brings_along_what_a_push_has_moved(repo, opened, monkeypatch)
     monkeypatch.setattr("mnemosyne_vcs.views.server_search.MOST_BEHIND", 2)
     monkeypatch.setattr("mnemosyne_vcs.views.server_index.MOST_BEHIND", 2)
     fill(repo, 10)
-    repo.index_vectors()
+    repo.create_vector_index()
     with mnemosyne_vcs.clone(repo.url, "memory://") as copy:
         fill(copy, 10, start=10)
         copy.push()
@@ -303,7 +303,7 @@ def test_a_search_goes_without_what_it_cannot_bring_along(url, opened):
     opened(url, create=True)
     engine = FaultyEngine(open_engine(url), calls=["move_vector_index"])
     with Repository(engine, author="tester") as repo:
-        repo.index_vectors()
+        repo.create_vector_index()
         with mnemosyne_vcs.clone(url, "memory://") as copy:
             copy.put("a", 1, embedding=[1, 0])
             copy.push()
@@ -316,7 +316,7 @@ def test_a_search_goes_without_what_it_cannot_bring_along(url, opened):
 
 def test_an_index_that_moves_on_is_not_used(repo):
     repo.put("a", 1, embedding=[1, 0])
-    repo.index_vectors()
+    repo.create_vector_index()
     before = repo.at()
     index = find_index(repo.blocks, before.root, before.commit.cid, "")
     assert index.search(np.array([1, 0], np.float32)) == [("a", 1.0)]
@@ -334,7 +334,7 @@ def test_nobody_waits_for_who_moves_the_index(server, indexed):
         indexed.put("a", 1, embedding=[1, 0])
         assert indexed.at().search([1, 0])[0].record.content == 1
         assert indexed.vector_indexes() == {"main": False}
-    indexed.index_vectors()
+    indexed.create_vector_index()
     assert indexed.vector_indexes() == {"main": True}
 
 
@@ -345,14 +345,14 @@ def test_what_fails_on_the_way_leaves_the_index_where_it_was(server, repo, opene
     server.execute("mnemosyne", damage.format("'\\x00'", block.hex()))
     fresh = opened(repo.url)
     with pytest.raises(CorruptObjectError):
-        fresh.index_vectors()
+        fresh.create_vector_index()
     assert fresh.vector_indexes() == {"main": False}
     assert rows_of(server, fresh)[0] == []
     with pytest.raises(CorruptObjectError):
         fresh.at().search([1, 2, 3, 4])
     fresh.put("later", 1)
     fresh.delete("k/00599")
-    fresh.index_vectors()
+    fresh.create_vector_index()
     assert rows_of(server, fresh)[0] == rows_of(server, fresh)[1]
 
 
@@ -382,7 +382,7 @@ def test_the_longest_keys_and_names(server, indexed):
 
 def test_writers_readers_and_killed_writers_leave_it_whole(server, repo):
     repo.put("total", 0)
-    repo.index_vectors()
+    repo.create_vector_index()
     writers = [Child(STORE_CHILD, "save", repo.url, f"w{n}", 25) for n in range(3)]
     doomed = Child(STORE_CHILD, "save", repo.url, "doomed", 1000)
     reader = Child(STORE_CHILD, "read", repo.url, "reader", 40)
@@ -396,7 +396,7 @@ def test_writers_readers_and_killed_writers_leave_it_whole(server, repo):
     doomed.kill()
     for child in (*writers, reader):
         child.finish()
-    repo.index_vectors()
+    repo.create_vector_index()
     assert repo.vector_indexes() == {"main": True}
     found, expected = rows_of(server, repo)
     assert found == expected
@@ -406,8 +406,8 @@ def test_writers_readers_and_killed_writers_leave_it_whole(server, repo):
 
 
 def test_turning_it_on_and_off(repo, opened):
-    repo.index_vectors()
-    repo.index_vectors()
+    repo.create_vector_index()
+    repo.create_vector_index()
     repo.put("a", 1, embedding=[1, 0])
     reader = opened(repo.url, read_only=True)
     assert reader.vector_indexes() == {"main": True}
@@ -418,9 +418,9 @@ def test_turning_it_on_and_off(repo, opened):
     with pytest.raises(NotFoundError, match="no index"):
         repo.drop_vector_index()
     with pytest.raises(NotFoundError, match="no branch"):
-        repo.index_vectors("nope")
+        repo.create_vector_index("nope")
     assert repo.at().search([1, 0])[0].record.key == "a"
-    for act in (reader.index_vectors, reader.drop_vector_index):
+    for act in (reader.create_vector_index, reader.drop_vector_index):
         with pytest.raises(ReadOnlyError):
             act()
 
@@ -430,7 +430,7 @@ def test_a_fault_of_the_index_is_a_fault_of_the_search(url):
     with Repository(engine, author="tester") as repo:
         initialise(repo.blocks, 0)
         repo.put("a", 1, embedding=[1, 0])
-        repo.index_vectors()
+        repo.create_vector_index()
         engine.schedule("before")
         with pytest.raises(EngineError, match="nearest_vectors"):
             repo.at().search([1, 0])
@@ -442,7 +442,7 @@ def test_a_fault_of_the_index_is_a_fault_of_the_search(url):
 def test_other_engines_say_that_they_cannot():
     with mnemosyne_vcs.open("memory://", create=True) as repo:
         assert repo.vector_indexes() == {}
-        for act in (repo.index_vectors, repo.drop_vector_index):
+        for act in (repo.create_vector_index, repo.drop_vector_index):
             with pytest.raises(EngineError, match="pgvector"):
                 act()
 
@@ -453,7 +453,7 @@ def test_a_server_without_pgvector_says_so(server):
     with mnemosyne_vcs.open(server.url("r", "plain"), create=True) as repo:
         repo.put("a", 1, embedding=[1, 0])
         with pytest.raises(EngineError, match="no extension 'vector'; install pgvector"):
-            repo.index_vectors()
+            repo.create_vector_index()
         assert repo.vector_indexes() == {}
         assert repo.at().search([1, 0])[0].score == 1.0
 
@@ -469,10 +469,10 @@ def test_who_may_not_bring_the_extension_is_told_what_to_do(server):
     url = server.url("r", "strict").replace("postgres@", "clerk@")
     with mnemosyne_vcs.open(url) as clerk, mnemosyne_vcs.open(server.url("r", "strict")) as owner:
         with pytest.raises(EngineError, match=r"permission denied.*superuser"):
-            clerk.index_vectors()
+            clerk.create_vector_index()
         owner.create_branch("x")
-        owner.index_vectors("x")
-        clerk.index_vectors()
+        owner.create_vector_index("x")
+        clerk.create_vector_index()
         clerk.put("a", 1, embedding=[1, 0])
         assert owner.vector_indexes() == {"main": True, "x": True}
 
@@ -484,10 +484,10 @@ def test_an_extension_in_another_schema_that_comes_and_goes(server):
     )
     with mnemosyne_vcs.open(server.url("r", "moved"), create=True) as repo:
         repo.put("a", 1, embedding=[1, 0])
-        repo.index_vectors()
+        repo.create_vector_index()
         assert repo.at().search([1, 0])[0].score == 1.0
         server.execute("moved", "DROP EXTENSION vector CASCADE")
-        repo.index_vectors()
+        repo.create_vector_index()
         repo.put("b", 1, embedding=[0, 1])
         assert [hit.score for hit in repo.at().search([1, 0])] == [1.0, 0.0]
         assert repo._views.nbytes() == 0
@@ -503,7 +503,7 @@ def test_crewai_searches_through_the_index(repo, opened):
     assert backend.search([1.0, 0.0]) == []
     texts = [("a", [1.0, 0.0]), ("b", [3.0, 4.0])]
     backend.save([types.MemoryRecord(content=text, embedding=floats) for text, floats in texts])
-    repo.index_vectors()
+    repo.create_vector_index()
     reader = opened(repo.url, read_only=True)
     found = MnemosyneStorageBackend(reader).search([1.0, 0.0], min_score=0.5)
     assert [(record.content, record.embedding) for record, _ in found] == texts
@@ -548,21 +548,21 @@ def test_verify_compares_the_index_with_the_records(server, repo, damage):
         for number in range(20):
             fresh = np.random.default_rng(number).standard_normal(3)
             tx.put(f"k/{number}", number, vectors={"": fresh, "title": numbers.vector()})
-    repo.index_vectors()
+    repo.create_vector_index()
     assert repo.verify().ok
     server.execute("mnemosyne", damage)
     [problem] = repo.verify().problems
     assert (problem.object, problem.kind) == ("", "index")
     assert "`mnem index -d main`" in problem.message
     repo.drop_vector_index()
-    repo.index_vectors()
+    repo.create_vector_index()
     assert repo.verify().ok
 
 
 @pytest.mark.parametrize("seed", range(4))
 def test_verify_finds_nothing_wrong_with_any_index(repo, seed):
     story = Story(repo, np.random.default_rng(seed))
-    repo.index_vectors()
+    repo.create_vector_index()
     for _ in range(8):
         story.step()
         assert repo.verify().ok

@@ -54,7 +54,7 @@ def test_four_processes_of_a_hundred_commits_all_land(engine, tmp_path):
             assert [racer.line() for racer in racers] == ["done"] * 4
     landed = chain(engine)
     assert sorted(landed) == sorted(f"{name}-{n}" for name in names for n in range(100))
-    assert [entry.who for entry in engine.reflog("main")] == landed
+    assert [entry.author for entry in engine.reflog("main")] == landed
     assert len(engine.commits_of_key("a-0")) == 1
     engine.close()
     check_integrity(tmp_path / "store.mnem")

@@ -366,7 +366,7 @@ class MnemosyneStorageBackend:
             return []
         contents = self._contents()
         keys = contents.scopes.newest(prefix_of(scope_prefix), limit, offset)
-        records = contents.snapshot.get_many(keys, with_vectors=True)
+        records = contents.snapshot.read_many(keys, with_vectors=True)
         return [record_of(record) for record in records]
 
     def get_scope_info(self, scope: str) -> "ScopeInfo":
@@ -468,7 +468,7 @@ class MnemosyneStorageBackend:
 
     def _base(self, transaction: Transaction) -> Contents:
         """What a transaction starts from; it depends on all of it from here on."""
-        transaction.watch()
+        transaction.depends_on()
         return Contents(self.repository, self.repository.at(transaction.base.id))
 
     def _known_key(self, contents: Contents, record_id: str) -> str | None:

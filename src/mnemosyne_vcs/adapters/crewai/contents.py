@@ -6,7 +6,7 @@ from typing import Any
 
 from mnemosyne_vcs.adapters.crewai.keys import ROOT, mended, prefix_of, record_id_of
 from mnemosyne_vcs.adapters.crewai.translate import facts_of, is_memory, metadata_test
-from mnemosyne_vcs.model import Hit, Record
+from mnemosyne_vcs.model import Record, SearchHit
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.snapshot import Snapshot
 from mnemosyne_vcs.views.identity import IdentityKind, IdentityView
@@ -59,7 +59,7 @@ class Contents:
         """The keys at or below a scope that have one of some ids."""
         prefix = prefix_of(scope)
         found = [key for each in dict.fromkeys(record_ids) for key in self.any_keys(each)]
-        records = self.snapshot.get_many(key for key in found if key.startswith(prefix))
+        records = self.snapshot.read_many(key for key in found if key.startswith(prefix))
         return [record.key for record in records if is_memory(record)]
 
     def search(
@@ -70,12 +70,12 @@ class Contents:
         metadata: dict[str, Any] | None,
         limit: int,
         min_score: float,
-    ) -> list[Hit]:
+    ) -> list[SearchHit]:
         """The records most similar to a query; raises as `Snapshot.search` does."""
         within = self.scopes.with_any([*map(mended, categories)]) if categories else None
         where = metadata_test(metadata) if metadata else None
 
-        def found(keep: Any) -> list[Hit]:
+        def found(keep: Any) -> list[SearchHit]:
             return self.snapshot.search(
                 query,
                 prefix=prefix_of(scope),
@@ -115,4 +115,4 @@ class Contents:
 
     def _written(self, record: Record) -> tuple[int, int, str]:
         commit = self.repository.blame(record.key, self.snapshot.commit.id).commit
-        return commit.time, commit.generation, record.key
+        return commit.timestamp_ms, commit.generation, record.key

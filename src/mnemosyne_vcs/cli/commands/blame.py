@@ -34,7 +34,7 @@ def command(
     repository, output = session.open(), session.output
     revision = at or session.branch
     if key is None:
-        blames = list(repository.blame_prefix(prefix or "", revision))
+        blames = list(repository.blame_all(prefix or "", revision))
     else:
         key, _ = history_of(repository, key, revision)
         blames = [repository.blame(key, revision, field=field)]

@@ -6,7 +6,7 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.progress import progress
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.cli.transfers import FilePath, bundle_json, show_bundle, source_of
-from mnemosyne_vcs.sync.bundles import check_car
+from mnemosyne_vcs.sync.bundles import check_bundle
 
 
 @click.command("bundle", cls=Verb)
@@ -20,7 +20,7 @@ def command(session: Session, path: str) -> None:
     """
     output = session.output
     with progress("checking") as advance:
-        bundle = check_car(source_of(path), advance)
+        bundle = check_bundle(source_of(path), advance)
     if output.as_json:
         output.json(bundle_json(bundle))
     else:

@@ -66,7 +66,7 @@ def _export_car(session: Session, path: str, only: tuple[str, ...]) -> None:
     tags = [name for name in only if name not in known] if only else None
     with progress("writing", lambda: repository.stats().objects) as advance:
         target = target_of(output, path, "car")
-        bundle = repository.export_car(target, branches=branches, tags=tags, progress=advance)
+        bundle = repository.export_bundle(target, branches=branches, tags=tags, progress=advance)
     if path == STREAM:
         output.remark(f"wrote {describe.counted(bundle.objects, 'object')}")
         return

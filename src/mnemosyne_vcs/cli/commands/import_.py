@@ -56,7 +56,7 @@ def command(
         show_commit(output, commit if commit.id != before else None)
         return
     with progress("checking") as advance:
-        bundle = repository.import_car(source_of(path), prefix=under or "", progress=advance)
+        bundle = repository.import_bundle(source_of(path), prefix=under or "", progress=advance)
     output.did(f"{path} was imported")
     if output.as_json:
         output.json(bundle_json(bundle))

@@ -32,7 +32,7 @@ def command(session: Session, name: str | None, deleting: bool) -> None:
         repository.drop_vector_index(name)
     else:
         with waiting("indexing"):
-            repository.index_vectors(name)
+            repository.create_vector_index(name)
     output.did(f"the index of {name} was {'given up' if deleting else 'made'}")
     if output.as_json:
         output.json({"branch": name, "indexed": not deleting})

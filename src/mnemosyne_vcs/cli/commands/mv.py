@@ -34,7 +34,7 @@ def command(
         target = new + source[source.rfind("/") + 1 :] if new.endswith("/") else new
 
     def move(transaction: Transaction) -> None:
-        keys = list(transaction.keys(source)) if recursive else [source]
+        keys = list(transaction.scan_keys(source)) if recursive else [source]
         if not keys:
             raise NotFoundError(f"there is no key below {source!r} on branch {session.branch!r}")
         for key in keys:

@@ -1,6 +1,5 @@
 """`mnem reflog`."""
 
-from dataclasses import asdict
 from itertools import islice
 
 import click
@@ -11,6 +10,7 @@ from mnemosyne_vcs.cli.output import Part, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.format.validation import check_limit
 from mnemosyne_vcs.model import ReflogEntry
+from mnemosyne_vcs.present.to_json import reflog_json
 from mnemosyne_vcs.revision import short_id
 
 
@@ -28,7 +28,7 @@ def command(session: Session, name: str | None, limit: int | None) -> None:
     moves = list(islice(repository.reflog(name), check_limit(limit)))
     if output.as_json:
         for move in moves:
-            output.json({**asdict(move), "name": name})
+            output.json(reflog_json(name, move))
         return
     output.table([_row(name, number, move) for number, move in enumerate(moves)])
     if not moves and limit != 0:
@@ -37,5 +37,5 @@ def command(session: Session, name: str | None, limit: int | None) -> None:
 
 def _row(name: str, number: int, move: ReflogEntry) -> list[Part]:
     target = Styled(short_id(move.new), "id") if move.new else Styled("deleted", "bad")
-    when = describe.moment(move.when)
-    return [Styled(f"{name}@{{{number}}}", "key"), target, when, move.who or "–", move.why]
+    when = describe.moment(move.timestamp_ms)
+    return [Styled(f"{name}@{{{number}}}", "key"), target, when, move.author or "–", move.message]

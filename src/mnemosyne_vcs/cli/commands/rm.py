@@ -58,7 +58,7 @@ def _found(snapshot: Snapshot, texts: tuple[str, ...], recursive: bool) -> list[
     for text in texts:
         below = _below(snapshot, text) if recursive else []
         found.update(below or [find_key(snapshot, text)])
-    records = snapshot.get_many(sorted(found))
+    records = snapshot.read_many(sorted(found))
     return [Change(record.key, "removed", record, None) for record in records]
 
 

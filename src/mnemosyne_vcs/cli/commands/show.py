@@ -46,7 +46,7 @@ def _show_commit(output: Output, repository: Repository, commit: Commit) -> None
             ("commit", Styled(commit.id, "id")),
             *(("parent", Styled(parent, "id")) for parent in commit.parents),
             ("author", commit.author),
-            ("time", describe.moment(commit.time)),
+            ("time", describe.moment(commit.timestamp_ms)),
             *(
                 (_trailer(name), value)
                 for name, value in commit.trailers.items()
@@ -83,7 +83,7 @@ def _show_record(output: Output, record: Record, writer: Commit) -> None:
         [
             ("written by", writer.author),
             ("commit", Styled(writer.id, "id")),
-            ("time", describe.moment(writer.time)),
+            ("time", describe.moment(writer.timestamp_ms)),
             *describe.origin(record),
             *(
                 (f"vector {name}" if name else "embedding", describe.counted(size, "dimension"))

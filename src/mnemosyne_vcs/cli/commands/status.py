@@ -52,7 +52,7 @@ def command(session: Session) -> None:
 def _newest(head: Commit) -> list[tuple[str, Part]]:
     if not head.parents:
         return [("newest", "no commits yet")]
-    ago = describe.age(head.time, time.time_ns() // 1_000_000)
+    ago = describe.age(head.timestamp_ms, time.time_ns() // 1_000_000)
     newest = f"{describe.plain(describe.byline(head))}, {ago}"
     return [("newest", newest), ("", describe.title(head) or describe.trailers(head))]
 

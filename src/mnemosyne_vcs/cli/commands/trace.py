@@ -11,7 +11,7 @@ from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_op
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import ConflictError
-from mnemosyne_vcs.history.trace import Traced
+from mnemosyne_vcs.history.trace import TracedRecord
 from mnemosyne_vcs.merge.retract import Retraction
 from mnemosyne_vcs.present.to_json import change_json, commit_json, record_json
 from mnemosyne_vcs.repository import Repository
@@ -111,7 +111,7 @@ def _check_unmoved(repository: Repository, heads: dict[str, str], branches: list
             raise ConflictError(f"branch {branch!r} has moved since; look again")
 
 
-def _show(output: Output, found: list[Traced]) -> None:
+def _show(output: Output, found: list[TracedRecord]) -> None:
     if output.as_json:
         for traced in found:
             output.json(
@@ -127,7 +127,7 @@ def _show(output: Output, found: list[Traced]) -> None:
         output.remark(_NOTHING)
 
 
-def _row(traced: Traced) -> list[Part]:
+def _row(traced: TracedRecord) -> list[Part]:
     through = "itself" if not traced.through else f"through {', '.join(traced.through)}"
     key = Styled(traced.record.key, "key")
     return [traced.branch, key, Styled(through, "dim"), describe.preview(traced.record)]

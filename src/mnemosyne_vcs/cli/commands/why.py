@@ -52,12 +52,12 @@ def _show_present(output: Output, written: Blame, changed: Commit) -> None:
     output.line(Styled(written.key, "key"))
     output.line("  ", "(deleted)" if record is None else describe.preview(record))
     output.line()
-    ago = describe.age(commit.time, time.time_ns() // 1_000_000)
+    ago = describe.age(commit.timestamp_ms, time.time_ns() // 1_000_000)
     output.fields(
         [
             ("written by" if record else "deleted by", commit.author),
             ("commit", Styled(commit.id, "id")),
-            ("time", f"{describe.moment(commit.time)}, {ago}"),
+            ("time", f"{describe.moment(commit.timestamp_ms)}, {ago}"),
             *([("message", commit.message)] if commit.message else []),
             *(describe.origin(record) if record else []),
         ]

@@ -187,5 +187,5 @@ def _show_commits(desk: Desk, since: Commit | None, narrator: Narrator) -> None:
 
 
 def _summary(commit: Commit) -> str:
-    when = describe.moment(commit.time)
+    when = describe.moment(commit.timestamp_ms)
     return f"{short_id(commit.id)}  {when}  {commit.author}: {commit.message}"
