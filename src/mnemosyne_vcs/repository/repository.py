@@ -19,6 +19,7 @@ from mnemosyne_vcs.repository.branches import _Branches
 from mnemosyne_vcs.repository.files import _Files
 from mnemosyne_vcs.repository.history import _History
 from mnemosyne_vcs.repository.maintenance import _Maintenance
+from mnemosyne_vcs.repository.reading import _Reading
 from mnemosyne_vcs.repository.remotes import _Remotes
 from mnemosyne_vcs.repository.trace import _Trace
 from mnemosyne_vcs.repository.undo import _Undo
@@ -74,6 +75,7 @@ def open_repository(
 
 
 class Repository(
+    _Reading,
     _History,
     _Undo,
     _Trace,

@@ -176,7 +176,7 @@ class Transaction:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if kind is None and self.result is None:
+            if kind is None and self.result is None and not self._given_up:
                 self.commit()
         finally:
             self._given_up = self.result is None
@@ -326,6 +326,28 @@ class Transaction:
 
     def __iter__(self) -> Iterator[str]:
         return self.scan_keys()
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self.scan_keys())
+
+    def __bool__(self) -> bool:
+        """True, also where the branch holds no record."""
+        return True
+
+    def __setitem__(self, key: str, content: JSON) -> None:
+        self.put(key, content)
+
+    def __delitem__(self, key: str) -> None:
+        self.delete(key)
+
+    def rollback(self) -> None:
+        """Give the transaction up: nothing of it is written, also at the end of its block.
+
+        Raises:
+            TransactionDoneError: this was committed or given up before.
+        """
+        self._check_open()
+        self._given_up = True
 
     def scan(self, prefix: str = "") -> Iterator[Record]:
         """The records whose keys start with a prefix as this transaction sees them, by key.
