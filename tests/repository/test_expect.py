@@ -1,9 +1,11 @@
 """`expect`: a branch is only moved from the commit that the caller has looked at."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
+import mnemosyne_vcs
 from mnemosyne_vcs import RefConflictError, Repository
 
 Act = Callable[[Repository, str], object]
@@ -72,3 +74,37 @@ def test_a_transaction_holds_to_what_it_expects(repo: Repository):
     with repo.transaction(expect=repo.resolve()) as transaction:
         transaction.put("new", 1)
     assert "new" in repo.at()
+
+
+def test_a_branch_is_deleted_only_where_it_is_expected(repo: Repository):
+    head = prepared(repo)
+    now = repo.put("c", 1, branch="side")
+    with pytest.raises(RefConflictError, match=f"'side' points at {now.id}, not at {head}"):
+        repo.delete_branch("side", expect=head)
+    assert "side" in repo.branches()
+    repo.delete_branch("side", expect=now)
+    assert "side" not in repo.branches()
+
+
+@pytest.mark.parametrize("ours", [False, True], ids=["moved on", "merged"])
+def test_a_pull_moves_a_branch_only_where_it_is_expected(
+    repo: Repository, tmp_path: Path, ours: bool
+):
+    head = prepared(repo)
+    with mnemosyne_vcs.clone(repo, tmp_path / "copy.db") as copy:
+        repo.put("theirs", 1)
+        now = copy.put("ours", 1) if ours else copy.resolve()
+        wrong = head if ours else copy.resolve("main~1")
+        with pytest.raises(RefConflictError, match=f"'main' points at {now.id}"):
+            copy.pull(repo, expect=wrong)
+        assert copy.resolve() == now
+        assert copy.pull(repo, expect=now) != now
+        assert copy.at()["theirs"].content == 1
+
+
+def test_a_pull_makes_no_branch_where_one_is_expected(repo: Repository, tmp_path: Path):
+    head = prepared(repo)
+    with mnemosyne_vcs.clone(repo, tmp_path / "copy.db", branches=["main"]) as copy:
+        with pytest.raises(RefConflictError, match="there is no branch 'side' here"):
+            copy.pull(repo, "side", expect=head)
+        assert "side" not in copy.branches()

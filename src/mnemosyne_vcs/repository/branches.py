@@ -4,13 +4,16 @@ from collections.abc import Iterator
 
 from mnemosyne_vcs.engine.protocol import HasReflog, RefUpdate
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, NotFoundError, RefConflictError
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, ReflogEntry, Revision, named
 from mnemosyne_vcs.refs import (
     BRANCH,
     DEFAULT_BRANCH,
     TAG,
+    branch_head,
     branch_ref,
     check_new_name,
+    moved,
     ref_names,
     tag_ref,
     write_upon,
@@ -41,14 +44,25 @@ class _Branches(RepositoryBase):
         """
         return self._create(branch_ref(name), "branch", name, at)
 
-    def delete_branch(self, name: str) -> None:
+    def delete_branch(self, name: str, *, expect: Revision | None = None) -> None:
         """Delete a branch; its commits stay in the reflog.
 
+        Args:
+            name: its name.
+            expect: the commit that the branch must point at.
+
         Raises:
-            NotFoundError: there is none of that name.
-            RefConflictError: it moved meanwhile.
+            NotFoundError: there is no branch of that name, or no commit as expected.
+            RefConflictError: the branch does not point at `expect`, or moved meanwhile; it is not
+                deleted.
+            ReadOnlyError: the repository was opened for reading.
         """
-        self._delete(branch_ref(name), f"branch {name!r}")
+        ref, expected = branch_ref(name), self._expected(expect)
+        if expected is not None:
+            head = branch_head(self.blocks, name)
+            if head.id != expected.id:
+                raise moved(name, expected, head)
+        self._delete(ref, f"branch {name!r}", None if expected is None else expected.cid)
 
     def tags(self) -> dict[str, str]:
         """The id of the commit that each tag names, by name."""
@@ -84,9 +98,9 @@ class _Branches(RepositoryBase):
             raise AlreadyExistsError(f"{self.url} has a {what} already") from None
         return commit
 
-    def _delete(self, ref: str, what: str) -> None:
+    def _delete(self, ref: str, what: str, expected: Id | None = None) -> None:
         self._check_writable()
-        old = self._engine.ref(ref)
+        old = expected or self._engine.ref(ref)
         if old is None:
             raise NotFoundError(f"there is no {what} in {self.url}")
         self._engine.write({}, self._update(ref, old, None, f"delete {what}"))

@@ -6,9 +6,10 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal, overload
 
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.errors import RefConflictError
 from mnemosyne_vcs.merge import branches as merging
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
-from mnemosyne_vcs.model import Commit, MergePlan
+from mnemosyne_vcs.model import Commit, MergePlan, Revision
 from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT, branch_ref, ref_names, remote_ref
 from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.repository.branches import _Branches
@@ -166,6 +167,7 @@ class _Remotes(_Branches):
         allow_mixed_vectors: bool = ...,
         allow_unrelated: bool = ...,
         progress: Progress | None = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[False] = ...,
     ) -> Commit: ...
 
@@ -184,6 +186,7 @@ class _Remotes(_Branches):
         allow_mixed_vectors: bool = ...,
         allow_unrelated: bool = ...,
         progress: Progress | None = ...,
+        expect: Revision | None = ...,
         dry_run: Literal[True],
     ) -> MergePlan: ...
 
@@ -202,6 +205,7 @@ class _Remotes(_Branches):
         allow_mixed_vectors: bool = ...,
         allow_unrelated: bool = ...,
         progress: Progress | None = ...,
+        expect: Revision | None = ...,
         dry_run: bool,
     ) -> Commit | MergePlan: ...
 
@@ -219,6 +223,7 @@ class _Remotes(_Branches):
         allow_mixed_vectors: bool = False,
         allow_unrelated: bool = False,
         progress: Progress | None = None,
+        expect: Revision | None = None,
         dry_run: bool = False,
     ) -> Commit | MergePlan:
         """Fetch a branch of another store and bring it into one here.
@@ -239,6 +244,8 @@ class _Remotes(_Branches):
             allow_unrelated: merge also what has nothing in common with the branch here but the
                 first commit, as is so of a store that was named by mistake.
             progress: called now and then with how many objects have been looked at.
+            expect: the commit that the branch here must point at before it is moved; it must be
+                there then.
             dry_run: fetch, but move no branch here, and say what would happen.
 
         Returns:
@@ -247,12 +254,18 @@ class _Remotes(_Branches):
 
         Raises:
             ConflictError: a conflict is not settled; what was fetched stays.
+            RefConflictError: the branch here does not point at `expect`; what was fetched stays.
             ValidationError: the two have nothing in common; what was fetched stays.
             MnemosyneError: as `fetch` and `merge` raise.
         """
+        expected = self._expected(expect)
         fetched = self.fetch(remote, branches=[branch], progress=progress)
         theirs, target = self.resolve(fetched.branches[branch]), into or branch
         head = self.blocks.engine.ref(branch_ref(target))
+        if head is None and expected is not None:
+            raise RefConflictError(
+                f"there is no branch {target!r} here, which is expected to point at {expected.id}"
+            )
         if head is None and not dry_run:
             return self.create_branch(target, at=theirs.id)
         ours = ROOT_COMMIT if head is None else self.blocks.commit(head)
@@ -266,6 +279,7 @@ class _Remotes(_Branches):
             strategy,
             fast_forward=True,
             allow_mixed_vectors=allow_mixed_vectors,
+            expect=expected,
         )
         if dry_run:
             return merging.plan(self._writer, theirs, target, wishes, ours)
