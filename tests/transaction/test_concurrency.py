@@ -13,7 +13,7 @@ from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.testing import FaultyEngine
-from mnemosyne_vcs.transaction.transaction import OPTIMISTIC_ATTEMPTS
+from mnemosyne_vcs.transaction.retries import OPTIMISTIC_ATTEMPTS
 from peers import fresh
 from races import race
 
