@@ -111,9 +111,9 @@ def settle(
         ValidationError: a resolution is for a key that is no conflict, takes a base that there
             is not, or is none.
     """
-    strangers = resolutions.keys() - {conflict.key for conflict in merged.conflicts}
-    if strangers:
-        keys = ", ".join(map(repr, sorted(strangers)[:5]))
+    unknown_keys = resolutions.keys() - {conflict.key for conflict in merged.conflicts}
+    if unknown_keys:
+        keys = ", ".join(map(repr, sorted(unknown_keys)[:5]))
         raise ValidationError(f"there is a resolution for {keys}, where there is no conflict")
     settled = Settled(dict(merged.changes), {}, [], {})
     for clash in sorted(merged.clashes, key=lambda clash: clash.conflict.kind == "same-id"):

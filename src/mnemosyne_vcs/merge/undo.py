@@ -31,11 +31,11 @@ __all__ = [
     "Wishes",
     "carry_out",
     "cherry_pick",
-    "in_the_way",
     "plan",
     "restore",
     "revert",
     "undo",
+    "unresolved_conflicts",
 ]
 
 
@@ -98,7 +98,7 @@ def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> 
     Raises:
         ConflictError: a conflict is not settled; nothing was written.
         DimensionError: vectors would be mixed that no search can compare; nothing was written.
-        ValidationError: a resolution is none, or is for a key that is no conflict.
+        ValidationError: a resolution is malformed, or names a key without a conflict.
     """
     check(wishes.resolutions, wishes.strategy)
     conflicts: list[Conflict] = []
@@ -119,7 +119,7 @@ def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> 
 
     commit = transact(writer, attempt, branch, author=wishes.author, expect=wishes.expect)
     if conflicts:
-        raise in_the_way(conflicts)
+        raise unresolved_conflicts(conflicts)
     return commit
 
 
@@ -310,7 +310,7 @@ def _parent(blocks: Blocks, commit: Commit, number: int) -> Commit:
     return blocks.commit(commit.parent_cids[number - 1])
 
 
-def in_the_way(conflicts: Sequence[Conflict]) -> ConflictError:
+def unresolved_conflicts(conflicts: Sequence[Conflict]) -> ConflictError:
     """The error that says which conflicts are not settled."""
     return ConflictError(
         f"what stands on the branch now does not fit: {listed(conflicts)}; settle each with a "

@@ -121,7 +121,7 @@ class _Undo(RepositoryBase):
             InvalidRevisionError: the revision is none.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the store failed, and the merge is not in it.
-            ValidationError: a resolution is none, or is for a key that is no conflict.
+            ValidationError: a resolution is malformed, or names a key without a conflict.
         """
         wishes = merging.Wishes(
             author,
@@ -336,8 +336,8 @@ class _Undo(RepositoryBase):
             RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
-            ValidationError: the commit has no such parent, a resolution is none, or is for a key
-                that is no conflict.
+            ValidationError: the commit has no such parent, a resolution is malformed, or names a
+                key without a conflict.
         """
         commit = self.resolve(revision)
 
@@ -447,8 +447,8 @@ class _Undo(RepositoryBase):
             RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
-            ValidationError: the commit has no such parent, a resolution is none, or is for a key
-                that is no conflict.
+            ValidationError: the commit has no such parent, a resolution is malformed, or names a
+                key without a conflict.
         """
         commit = self.resolve(revision)
 

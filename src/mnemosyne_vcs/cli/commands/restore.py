@@ -15,7 +15,7 @@ from mnemosyne_vcs.cli.commit_options import (
 from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.merge.undo import in_the_way
+from mnemosyne_vcs.merge.undo import unresolved_conflicts
 from mnemosyne_vcs.model import ActionPlan
 from mnemosyne_vcs.present.to_json import change_json, commit_json
 
@@ -69,7 +69,7 @@ def command(
     )
     plan = restore(dry_run=True)
     if plan.conflicts:
-        raise in_the_way(plan.conflicts)
+        raise unresolved_conflicts(plan.conflicts)
     if dry_run or not yes:
         _show_plan(output, plan)
         if dry_run or not plan.changes:

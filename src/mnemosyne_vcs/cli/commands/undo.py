@@ -13,7 +13,7 @@ from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_op
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import ConflictError
-from mnemosyne_vcs.merge.undo import in_the_way
+from mnemosyne_vcs.merge.undo import unresolved_conflicts
 from mnemosyne_vcs.model import ActionPlan, Commit
 from mnemosyne_vcs.present.lookup import find_trailer
 from mnemosyne_vcs.present.to_json import change_json, commit_json
@@ -71,7 +71,7 @@ def command(
         if dry_run or not yes:
             plan = undo(dry_run=True)
             if plan.conflicts:
-                raise in_the_way(plan.conflicts)
+                raise unresolved_conflicts(plan.conflicts)
             _show_plan(output, plan)
             if dry_run or not plan.changes:
                 return
