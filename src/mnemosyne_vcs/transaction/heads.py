@@ -1,4 +1,4 @@
-"""Where this process has left branches."""
+"""The commits at which this process last left branches."""
 
 import time
 from collections.abc import Callable
@@ -6,24 +6,26 @@ from dataclasses import dataclass, replace
 
 from mnemosyne_vcs.model import Commit
 
-__all__ = ["LastHeads"]
+__all__ = ["HeadCache"]
 
 
 GUESS_FOR = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Left:
-    head: Commit
-    alone: bool
-    looked: float
+class CachedHead:
+    """The commit that a branch probably points at, and what that guess rests on."""
+
+    commit: Commit
+    sole_writer: bool
+    checked_at: float
 
 
-class LastHeads:
-    """Where one process has left branches, so that a write that reads nothing need not ask.
+class HeadCache:
+    """The last commits of one process, so that a write that reads nothing need not look up a head.
 
-    A branch on which nobody else wrote between two commits of this process is guessed to be where
-    the second one left it, for a second from when it was last looked at. The guess needs no proof:
+    If nobody else wrote to a branch between two commits of this process, the branch is guessed to
+    point at the second one, for a second after it was last looked up. The guess needs no proof:
     a write moves a ref only from where it is expected.
 
     Args:
@@ -31,7 +33,7 @@ class LastHeads:
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._left: dict[str, _Left] = {}
+        self._heads: dict[str, CachedHead] = {}
         self._clock = clock
 
     def note(self, branch: str, base: Commit, commit: Commit) -> None:
@@ -42,23 +44,23 @@ class LastHeads:
             base: what the branch pointed at before.
             commit: the commit.
         """
-        left = self._left.get(branch)
-        if left is not None and left.head.id == base.id:
-            self._left[branch] = _Left(commit, True, left.looked)
+        cached = self._heads.get(branch)
+        if cached is not None and cached.commit.id == base.id:
+            self._heads[branch] = CachedHead(commit, True, cached.checked_at)
         else:
-            self._left[branch] = _Left(commit, False, self._clock())
+            self._heads[branch] = CachedHead(commit, False, self._clock())
 
     def forget(self, branch: str) -> None:
         """Have the next write to a branch look at it."""
-        self._left.pop(branch, None)
+        self._heads.pop(branch, None)
 
     def guess(self, branch: str) -> Commit | None:
         """The commit that a branch probably points at; None if it is time to look."""
-        left = self._left.get(branch)
-        if left is None or not left.alone:
+        cached = self._heads.get(branch)
+        if cached is None or not cached.sole_writer:
             return None
         now = self._clock()
-        if now - left.looked < GUESS_FOR:
-            return left.head
-        self._left[branch] = replace(left, looked=now)
+        if now - cached.checked_at < GUESS_FOR:
+            return cached.commit
+        self._heads[branch] = replace(cached, checked_at=now)
         return None

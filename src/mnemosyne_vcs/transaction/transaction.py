@@ -45,7 +45,7 @@ from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance, Record, Vecto
 from mnemosyne_vcs.refs import branch_head, branch_ref, moved, write_upon
 from mnemosyne_vcs.transaction.buffer import Buffer
 from mnemosyne_vcs.transaction.changes import Draft, Held
-from mnemosyne_vcs.transaction.heads import LastHeads
+from mnemosyne_vcs.transaction.heads import HeadCache
 from mnemosyne_vcs.transaction.retries import until_it_lands
 from mnemosyne_vcs.views.server_index import carried, in_step
 
@@ -82,7 +82,7 @@ class Writer:
     author: str
     clock: Callable[[], int]
     embed: Embed | None = None
-    heads: LastHeads = field(default_factory=LastHeads)
+    heads: HeadCache = field(default_factory=HeadCache)
 
 
 @dataclass(frozen=True, slots=True)
