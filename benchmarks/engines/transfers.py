@@ -154,30 +154,29 @@ def _needed(site: Site, repository: str, known: str | None) -> int:
     import mnemosyne_vcs
 
     with mnemosyne_vcs.open(site.url(repository), read_only=True) as store:
-        there = _reached(store.blocks, store.resolve().id)
+        there = _reached(store.blocks, store.resolve().cid)
         if known is not None:
-            there -= _reached(store.blocks, known)
+            there -= _reached(store.blocks, store.resolve(known).cid)
         return sum(
             len(block) for part in _parts(there) for block in store.blocks.read(part).values()
         )
 
 
-def _reached(blocks: Blocks, head: str) -> set[Id]:
+def _reached(blocks: Blocks, head: Id) -> set[Id]:
     """All blocks that a commit reaches."""
     from mnemosyne_vcs.format.objects import decode_record
-    from mnemosyne_vcs.ids import parse_id
 
     lookup = blocks.walk()
     known: set[Id] = set()
     roots: set[Id] = set()
     waiting = [head]
     while waiting:
-        name = waiting.pop()
-        if parse_id(name) not in known:
-            known.add(parse_id(name))
-            commit = lookup(name)
+        cid = waiting.pop()
+        if cid not in known:
+            known.add(cid)
+            commit = lookup(cid)
             roots.add(commit.tree_cid)
-            waiting += commit.parents
+            waiting += commit.parent_cids
     records: set[Id] = set()
     level = roots
     while level:
