@@ -8,6 +8,7 @@ from threading import get_ident
 from typing import Any, Literal, LiteralString, TypeVar
 
 import psycopg
+from psycopg.errors import SerializationFailure
 from psycopg.pq import TransactionStatus
 
 from mnemosyne_vcs.engine.postgres import statements as sql
@@ -333,7 +334,10 @@ class PostgresEngine:
                 with _undoing(held, _UNDO_INNER):
                     return _run(held, _SAVEPOINT, (query, values), _RELEASE)[1][0][0]
             with self._connections.lend() as connection:
-                (answer,) = connection.ask(query, values)[0]
+                try:
+                    (answer,) = connection.ask(query, values)[0]
+                except SerializationFailure:  # its default isolation is stricter than needed
+                    return None
                 return None if answer is None else answer == TRUE
 
     def _moving(self, ref: str, move: VectorMove) -> Iterator[sql.Statement]:
