@@ -132,10 +132,10 @@ def test_an_interrupt_ends_with_130(here, store):
     assert "Traceback" not in done.stderr
 
 
-def test_the_demo_without_crewai_says_what_to_install(here):
+def test_the_demo_of_crewai_without_it_says_what_to_install(here):
     code = (
         "import sys; sys.modules['crewai'] = None; from mnemosyne_vcs.cli import main; "
-        "sys.argv = ['mnem', 'demo']; main()"
+        "sys.argv = ['mnem', 'demo', '--crewai']; main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
 
@@ -144,9 +144,7 @@ def test_the_demo_without_crewai_says_what_to_install(here):
     assert not list(here.iterdir())
 
 
-@pytest.mark.crewai
 def test_the_demo_leaves_a_store_to_explore(process):
-    pytest.importorskip("crewai")
     told = process("demo").stdout
     commands = [line.strip() for line in told.splitlines() if line.startswith("  mnem -s ")]
 
