@@ -22,8 +22,8 @@ TINY = {
     "logs.RECENT_BYTES": 300,
     "logs.FAN": 3,
     "packs.PACK_BYTES": 500,
-    "places.YOUNG": 4,
-    "reading.WHOLE_BYTES": 400,
+    "pack_index.YOUNG": 4,
+    "pack_reader.WHOLE_BYTES": 400,
     "compaction.LARGE_BYTES": 250,
 }
 BLOCKS = [
