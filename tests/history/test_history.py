@@ -130,7 +130,7 @@ def test_undo_of_more_than_there_is(repo: Repository):
 
 
 def test_the_history_index_can_be_rebuilt(repo: Repository):
-    from mnemosyne_vcs.history.log import complete_index
+    from mnemosyne_vcs.history.index import complete_index
 
     for i in range(5):
         repo.put("a", i)

@@ -108,3 +108,18 @@ def test_a_pull_makes_no_branch_where_one_is_expected(repo: Repository, tmp_path
         with pytest.raises(RefConflictError, match="there is no branch 'side' here"):
             copy.pull(repo, "side", expect=head)
         assert "side" not in copy.branches()
+
+
+@pytest.mark.parametrize("act", ["merge", "revert", "undo", "restore"])
+def test_a_plan_is_refused_too_where_the_branch_is_elsewhere(repo: Repository, act: str):
+    head = prepared(repo)
+    plans: dict[str, Callable[[], object]] = {
+        "merge": lambda: repo.merge("side", dry_run=True, expect=head),
+        "revert": lambda: repo.revert("main", dry_run=True, expect=head),
+        "undo": lambda: repo.undo(dry_run=True, expect=head),
+        "restore": lambda: repo.restore("main~1", dry_run=True, expect=head),
+    }
+    plans[act]()
+    repo.put("c", 1)
+    with pytest.raises(RefConflictError, match="as expected"):
+        plans[act]()

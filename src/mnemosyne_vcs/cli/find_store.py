@@ -22,7 +22,7 @@ def find_store(environment: Mapping[str, str]) -> str:
 
     Returns:
         The value of `MNEMOSYNE_URL`, else the path of the only `*.mnem` file in the nearest
-        directory that has any, from the current one upwards. Files without a byte are no stores
+        directory that has any, from the current one upwards. Empty files are not stores
         beside one that has some.
 
     Raises:

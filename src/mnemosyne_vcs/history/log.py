@@ -8,13 +8,13 @@ from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
 from mnemosyne_vcs.graph import ancestors, first_parents
-from mnemosyne_vcs.history.index import changed_keys, changing, changing_below, complete_index
+from mnemosyne_vcs.history.index import changed_keys, changing, changing_below
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Blame, Change, ChangeKind, Commit, Record
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.trees import Tree
 
-__all__ = ["Wanted", "complete_index", "describe", "diff", "history", "log", "moved_in", "written"]
+__all__ = ["Wanted", "describe", "diff", "history", "log", "moved_in", "written"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,7 +112,7 @@ def plan(
         ours: the commit to merge into; the head of the branch if not given.
     """
     check(wishes.resolutions, wishes.strategy)
-    transaction = Transaction(writer, branch, base=ours)
+    transaction = Transaction(writer, branch, base=ours, expect=wishes.expect)
     ours = transaction.base
     prepared = _prepare(writer.blocks, ours, theirs, wishes)
     settled = prepared.settled

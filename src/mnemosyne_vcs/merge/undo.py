@@ -126,7 +126,7 @@ def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> 
 def plan(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> ActionPlan:
     """What `carry_out` would do; arguments and `ValidationError` as there."""
     check(wishes.resolutions, wishes.strategy)
-    transaction = Transaction(writer, branch)
+    transaction = Transaction(writer, branch, expect=wishes.expect)
     act = prepare(transaction.base)
     settled = settle(act.merged, wishes.resolutions, wishes.strategy)
     apply(transaction, settled)

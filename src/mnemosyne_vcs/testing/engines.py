@@ -24,16 +24,18 @@ pytest.register_assert_rewrite(
     "mnemosyne_vcs.testing._engine_hooks",
     "mnemosyne_vcs.testing._engine_core",
     "mnemosyne_vcs.testing._engine_capabilities",
+    "mnemosyne_vcs.testing._engine_space",
     "mnemosyne_vcs.testing._engine_vectors",
 )
 
 from mnemosyne_vcs.testing._engine_capabilities import CapabilityContract  # noqa: E402
 from mnemosyne_vcs.testing._engine_core import CoreContract  # noqa: E402
 from mnemosyne_vcs.testing._engine_hooks import in_threads  # noqa: E402
+from mnemosyne_vcs.testing._engine_space import SpaceContract  # noqa: E402
 from mnemosyne_vcs.testing._engine_vectors import VectorContract  # noqa: E402
 
 __all__ = ["EngineContract", "in_threads"]
 
 
-class EngineContract(CoreContract, CapabilityContract, VectorContract):
+class EngineContract(CoreContract, CapabilityContract, SpaceContract, VectorContract):
     """What every engine promises. `engine` is a fixture that gives a new, empty store."""

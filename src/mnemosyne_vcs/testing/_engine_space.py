@@ -1,0 +1,164 @@
+"""What an engine that lists and deletes its objects, or copies itself, has to do."""
+
+from pathlib import Path
+
+import pytest
+
+from mnemosyne_vcs.engine.protocol import (
+    Deletes,
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasHistoryIndex,
+    HasReflog,
+    IndexEntry,
+    RefUpdate,
+    Snapshots,
+)
+from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, ReadOnlyError
+from mnemosyne_vcs.testing._engine_hooks import (
+    EngineHooks,
+    blob,
+    require,
+)
+
+__all__ = ["SpaceContract"]
+
+
+class _Deletes(EngineHooks):
+    def test_deleted_objects_are_gone_and_the_others_stay(self, engine: Engine) -> None:
+        deletes = require(engine, Deletes)
+        objects = dict(blob(number) for number in range(1500))
+        engine.write(objects)
+        gone = list(objects)[::2]
+        deletes.delete(set(gone))
+        deletes.delete([*gone[:3], blob(9999)[0]])
+        deletes.delete([])
+        left = {block: data for block, data in objects.items() if block not in gone}
+        assert dict(engine.read(list(objects))) == left
+        if isinstance(engine, Enumerates):
+            assert sorted(engine.ids()) == sorted(left)
+
+    def test_what_was_deleted_can_be_written_again(self, engine: Engine) -> None:
+        deletes = require(engine, Deletes)
+        block, data = blob(1)
+        for _ in range(2):
+            engine.write({block: data})
+            assert dict(engine.read([block])) == {block: data}
+            deletes.delete([block])
+            assert dict(engine.read([block])) == {}
+
+    def test_a_deleted_commit_leaves_the_index_and_not_the_reflog(self, engine: Engine) -> None:
+        deletes, index = require(engine, Deletes), require(engine, HasHistoryIndex)
+        one, two = blob(1), blob(2)
+        first = IndexEntry(one[0], "t1", ["k", "one"])
+        engine.write(dict([one]), RefUpdate("r", None, one[0], index=first))
+        second = IndexEntry(two[0], "t2", ["k", "two"])
+        engine.write(dict([two]), RefUpdate("r", one[0], two[0], index=second))
+        engine.write({}, RefUpdate("r", two[0], one[0]))
+        deletes.delete([two[0]])
+        assert index.commits_of_key("k") == [one[0]]
+        assert index.commits_of_key("two") == index.commits_of_transaction("t2") == []
+        assert (index.indexed(one[0]), index.indexed(two[0])) == (True, False)
+        index.add_to_index([IndexEntry(blob(3)[0], "t3", ["three"])])
+        assert index.commits_of_key("two") == []
+        if isinstance(engine, HasReflog):
+            assert len(list(engine.reflog("r"))) == 3
+
+    def test_a_deletion_in_an_exclusive_that_fails_is_undone(self, engine: Engine) -> None:
+        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        block, data = blob(1)
+        engine.write({block: data})
+        with pytest.raises(ZeroDivisionError), exclusive.exclusive():
+            deletes.delete([block])
+            assert dict(engine.read([block])) == {}
+            raise ZeroDivisionError
+        assert dict(engine.read([block])) == {block: data}
+
+    def test_compacting_changes_nothing_that_can_be_read(self, engine: Engine) -> None:
+        deletes, listing = require(engine, Deletes), require(engine, Enumerates)
+        objects = dict(blob(number, 5000) for number in range(400))
+        kept, gone = dict(list(objects.items())[:40]), list(objects)[40:]
+        engine.write(objects, RefUpdate("r", None, gone[0], "who"))
+        before = listing.size()
+        deletes.delete(gone)
+        deletes.compact()
+        assert listing.size() < before / 2
+        assert dict(engine.read(list(objects))) == kept
+        assert dict(engine.refs()) == {"r": gone[0]}
+        engine.write(objects)
+        assert dict(engine.read(gone[:1])) == {gone[0]: objects[gone[0]]}
+
+    def test_compacting_inside_an_exclusive_is_refused(self, engine: Engine) -> None:
+        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        with exclusive.exclusive(), pytest.raises(EngineError, match="inside a transaction"):
+            deletes.compact()
+
+    def test_a_store_for_reading_deletes_nothing(self, engine: Engine) -> None:
+        require(engine, Deletes)
+        block, data = blob(1)
+        engine.write({block: data})
+        reader = self.for_reading(engine)
+        if reader is None:
+            pytest.skip("no read-only engines")
+        deletes = require(reader, Deletes)
+        with pytest.raises(ReadOnlyError):
+            deletes.delete([block])
+        with pytest.raises(ReadOnlyError):
+            deletes.compact()
+        assert dict(reader.read([block])) == {block: data}
+        reader.close()
+
+
+class _Copies(EngineHooks):
+    def test_every_object_is_listed(self, engine: Engine) -> None:
+        listing = require(engine, Enumerates)
+        assert list(listing.ids()) == []
+        objects = dict(blob(number) for number in range(2500))
+        engine.write(objects)
+        engine.write(objects)
+        assert sorted(listing.ids()) == sorted(objects)
+        some = next(iter(objects))
+        for length in (1, 4, 5, 6, 36):
+            expected = sorted(block for block in objects if block.startswith(some[:length]))
+            assert sorted(listing.ids(some[:length])) == expected
+        assert list(listing.ids(b"\xff")) == []
+
+    def test_the_size_grows_with_what_is_stored(self, engine: Engine) -> None:
+        listing = require(engine, Enumerates)
+        before = listing.size()
+        engine.write(dict([blob(1, 1_000_000)]))
+        assert before + 1_000_000 <= listing.size() <= before + 4_000_000
+
+    def test_a_backup_opens_as_a_store_of_its_own(self, engine: Engine, tmp_path: Path) -> None:
+        snapshots = require(engine, Snapshots)
+        objects = dict(blob(number, 5000) for number in range(20))
+        head = next(iter(objects))
+        update = RefUpdate("r", None, head, "who", 1, "why", IndexEntry(head, "t", ["k"]))
+        engine.write(objects, update)
+        path = str(tmp_path / "backup é%20?")
+        snapshots.backup(path)
+        engine.write({}, RefUpdate("r", head, None))
+        copy = self.copy_at(path)
+        assert copy is not None, "override copy_at to test the backup"
+        assert dict(copy.refs()) == {"r": head}
+        assert dict(copy.read(list(objects))) == objects
+        if isinstance(copy, HasReflog):
+            assert [entry.author for entry in copy.reflog("r")] == ["who"]
+        if isinstance(copy, HasHistoryIndex):
+            assert copy.commits_of_key("k") == [head]
+        copy.write({}, RefUpdate("s", None, head))
+        copy.close()
+        assert dict(engine.refs()) == {}
+
+    def test_a_backup_overwrites_nothing(self, engine: Engine, tmp_path: Path) -> None:
+        snapshots = require(engine, Snapshots)
+        path = tmp_path / "there"
+        path.write_bytes(b"precious")
+        with pytest.raises(AlreadyExistsError, match="there"):
+            snapshots.backup(str(path))
+        assert path.read_bytes() == b"precious"
+
+
+class SpaceContract(_Deletes, _Copies):
+    """What such an engine promises; skipped where it has not the capability."""
