@@ -91,12 +91,6 @@ class Mnem(click.Group):
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in EXIT_CODES.items()])
 
-    def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb and write out what it printed, while a closed pipe can still be handled."""
-        result = super().invoke(ctx)
-        ctx.ensure_object(Session).output.flush()
-        return result
-
     def main(
         self,
         args: Sequence[str] | None = None,
@@ -124,8 +118,11 @@ class Mnem(click.Group):
                     obj=session,
                     **extra,
                 )
+                session.output.flush()
         except click.Abort:
             sys.exit(INTERRUPTED)
+        except BrokenPipeError:
+            sys.exit(1)
         except (MnemosyneError, click.ClickException, OSError) as error:
             show_failure(error, as_json=as_json())
             sys.exit(exit_code(error))
