@@ -1,5 +1,7 @@
 """Version control for the memory of AI agents."""
 
+from mnemosyne_vcs.engine.protocol import Engine
+from mnemosyne_vcs.engine.registry import EngineFactory, register_engine
 from mnemosyne_vcs.engine.sqlite.filesystems import NetworkFileSystemWarning
 from mnemosyne_vcs.errors import (
     AlreadyExistsError,
@@ -38,6 +40,7 @@ from mnemosyne_vcs.model import (
     Revision,
     SearchHit,
 )
+from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.repository import Repository, open_repository
 from mnemosyne_vcs.repository.clone import clone
 from mnemosyne_vcs.snapshot import Snapshot
@@ -62,7 +65,9 @@ __all__ = [
     "ConflictError",
     "CorruptObjectError",
     "DimensionError",
+    "Engine",
     "EngineError",
+    "EngineFactory",
     "FieldChange",
     "FormatVersionError",
     "GcReport",
@@ -93,6 +98,8 @@ __all__ = [
     "VerifyReport",
     "clone",
     "field_changes",
+    "initialise",
+    "register_engine",
     "value",
 ]
 

@@ -1,5 +1,6 @@
 """Branches and tags: their names in the engine, and the first commit of every repository."""
 
+import time
 from collections.abc import Collection, Mapping
 from contextlib import nullcontext
 from dataclasses import replace
@@ -197,19 +198,20 @@ def _holds_objects(engine: Engine) -> bool:
     return bool(engine.read([ROOT_COMMIT.cid]))
 
 
-def initialise(blocks: Blocks, now: int) -> None:
-    """Give an empty store its first commit and the branch `main`.
+def initialise(engine: Engine, *, when: int | None = None) -> None:
+    """Give an empty store its first commit and the branch `main`, so that it is a repository.
 
-    A store that has refs is left as it is.
+    A store that has refs is left as it is. `mnemosyne_vcs.open` with `create=True` does this.
 
     Args:
-        blocks: the objects.
-        now: UTC milliseconds, for the reflog.
+        engine: the store.
+        when: UTC milliseconds, for the reflog; now if not given.
 
     Raises:
         CorruptObjectError: the store holds objects and no ref, so that it is not empty.
+        ReadOnlyError: the store was opened for reading.
+        EngineError: the store failed.
     """
-    engine = blocks.engine
     if engine.refs():
         return
     if _holds_objects(engine):
@@ -223,7 +225,7 @@ def initialise(blocks: Blocks, now: int) -> None:
         branch_ref(DEFAULT_BRANCH),
         None,
         root,
-        when=now,
+        when=time.time_ns() // 1_000_000 if when is None else when,
         why="create",
         index=IndexEntry(root, ROOT_COMMIT.transaction_id, ()),
     )

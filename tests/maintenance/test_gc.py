@@ -271,7 +271,7 @@ def test_what_is_stored_while_it_runs_is_kept_with_all_that_it_leads_to(repo: Re
 
 def test_a_damaged_store_is_not_collected(tmp_path: Path):
     engine = open_engine(tmp_path / "a.mnem", create=True)
-    initialise(Repository(engine).blocks, 0)
+    initialise(engine, when=0)
     repo = Repository(engine)
     abandon(repo)
     commit = repo.put("a", 1)
@@ -308,7 +308,7 @@ def test_an_engine_that_cannot_delete_says_so():
 def test_a_deletion_that_fails_leaves_all_there():
     engine = FaultyEngine(open_engine("memory://"), calls=["delete"])
     repo = Repository(engine)
-    initialise(repo.blocks, 0)
+    initialise(repo.blocks.engine, when=0)
     abandon(repo)
     before = stored(repo)
     engine.schedule("before", "after")

@@ -32,7 +32,7 @@ class Forger:
 
     def __init__(self) -> None:
         self.blocks = Blocks(open_engine("memory://"))
-        initialise(self.blocks, 0)
+        initialise(self.blocks.engine, when=0)
         self.head = ROOT_COMMIT.cid
 
     def put(self, data: bytes) -> bytes:

@@ -256,7 +256,7 @@ class TestIncomplete:
         repo = Repository(engine)
         assert "is empty: it has no first commit" in repo.verify().problems[0].message
         assert repo.stats().commits == 0
-        initialise(repo.blocks, 0)
+        initialise(repo.blocks.engine, when=0)
         assert repo.verify().ok
         repo.put("a", 1)
         repo.create_tag("v1")
@@ -279,19 +279,19 @@ class TestIncomplete:
         engine = Plain()
         repo = Repository(engine)
         assert not repo.verify().ok
-        initialise(repo.blocks, 0)
+        initialise(repo.blocks.engine, when=0)
         assert repo.verify().ok
         half = Plain()
         half.write(engine.read([parse_id(repo.resolve().id)]))
         with pytest.raises(CorruptObjectError, match="incomplete"):
-            initialise(Repository(half).blocks, 0)
+            initialise(half, when=0)
 
     def test_two_that_make_a_store_at_once(self):
         repo = Repository(filled().blocks.engine)
         engine = repo.blocks.engine
         refs, calls = engine.refs, count()
         engine.refs = lambda prefix="": refs(prefix) if next(calls) else {}
-        initialise(repo.blocks, 0)
+        initialise(repo.blocks.engine, when=0)
         assert repo.verify().ok
 
     def test_an_empty_file_is_not_a_store(self, tmp_path: Path):
@@ -323,7 +323,7 @@ class TestCloning:
     def test_a_source_on_an_engine_that_is_not_built_in_is_no_remote(self, tmp_path: Path):
         engine = Plain()
         repo = Repository(engine)
-        initialise(repo.blocks, 0)
+        initialise(repo.blocks.engine, when=0)
         repo.put("a", 1)
         with mnemosyne_vcs.clone(repo, tmp_path / "copy.mnem", remote="there") as copy:
             assert copy.at()["a"].content == 1

@@ -14,7 +14,7 @@ from mnemosyne_vcs.testing.faults import FaultyEngine
 
 def fresh(engine=None, author="tester"):
     repo = Repository(engine or MemoryEngine(), author=author)
-    initialise(repo.blocks, 0)
+    initialise(repo.blocks.engine, when=0)
     return repo
 
 

@@ -6,6 +6,13 @@ from typing import Literal
 from urllib.parse import quote, unquote_to_bytes
 
 from mnemosyne_vcs.engine.protocol import Engine
+from mnemosyne_vcs.engine.registry import (
+    BUILT_IN,
+    EngineFactory,
+    find_factory,
+    made_by,
+    url_by,
+)
 from mnemosyne_vcs.engine.shared import without_password
 from mnemosyne_vcs.errors import EngineError, ValidationError
 from mnemosyne_vcs.paths import absolute, path_text, require_meant, require_trimmed
@@ -34,8 +41,9 @@ def open_engine(
         url: a plain path, in which nothing is expanded; `sqlite:///relative/path` or
             `sqlite:////absolute/path`, where `%`, `?`, `#` and the like are percent-encoded;
             `postgresql://user@host/database?repository=NAME`, with what else libpq takes;
-            `s3://bucket/prefix`, with the options of `objectstore.url.ObjectStoreUrl`; or
-            `memory://`, which is a new and empty store each time.
+            `s3://bucket/prefix`, with the options of `objectstore.url.ObjectStoreUrl`;
+            `memory://`, which is a new and empty store each time; or a URL of a scheme that
+            `register_engine` or an installed distribution adds.
         create: make the store, and the directories above it, if it is missing. A store that
             exists is opened as it is.
         read_only: refuse every write.
@@ -55,6 +63,7 @@ def open_engine(
         ReadOnlyError: the store lies where it cannot be written, and `read_only` was not asked for.
         CorruptObjectError: the store is damaged.
         EngineError: what is there is no store, or cannot be opened.
+        MnemosyneError: as the factory of a scheme that is not built in raises.
     """
     if durability not in ("full", "relaxed"):
         raise ValidationError(f"durability is 'full' or 'relaxed', not {durability!r}")
@@ -74,6 +83,15 @@ def open_engine(
     if _scheme(url) == "s3":
         return _open_object_store(
             url, create=create, read_only=read_only, busy_timeout=busy_timeout
+        )
+    if factory := _stranger(url):
+        return made_by(
+            factory,
+            url,
+            create=create,
+            read_only=read_only,
+            durability=durability,
+            busy_timeout=busy_timeout,
         )
     path = _path(url)
     if path is None:
@@ -102,6 +120,8 @@ def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
     Raises:
         ValidationError: the URL is none that is known, or the path was surely meant otherwise.
         NotFoundError: the path is relative, and the current directory is gone.
+        EngineError: the engine of a scheme that is not built in cannot be loaded.
+        MnemosyneError: as the factory of such a scheme raises.
     """
     url = _text(url)
     if _scheme(url) in _POSTGRES:
@@ -113,6 +133,9 @@ def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
         from mnemosyne_vcs.engine.objectstore.url import parse_url
 
         return parse_url(url).canonical
+    if factory := _stranger(url):
+        canonical = url_by(factory, url)
+        return canonical if secrets else without_password(canonical)
     path = _path(url)
     return "memory://" if path is None else _sqlite_url(path)
 
@@ -122,9 +145,10 @@ def file_of(url: str | os.PathLike[str]) -> str | None:
 
     Raises:
         ValidationError: the URL is none that is known.
+        EngineError: the engine of a scheme that is not built in cannot be loaded.
     """
     url = os.fspath(url)
-    return None if _scheme(url) in (*_POSTGRES, "s3") else _path(url)
+    return None if _scheme(url) in (*_POSTGRES, "s3") or _stranger(url) else _path(url)
 
 
 _MAX_TIMEOUT = 1_000_000
@@ -139,6 +163,12 @@ def _text(url: str | os.PathLike[str]) -> str:
 def _scheme(url: str) -> str | None:
     matched = _SCHEME.fullmatch(url)
     return matched[1].lower() if matched else None
+
+
+def _stranger(url: str) -> EngineFactory | None:
+    """The factory that opens a URL, if its scheme is not built in and there is one."""
+    scheme = _scheme(url)
+    return None if scheme is None or scheme in BUILT_IN else find_factory(scheme)
 
 
 def _open_postgres(
@@ -201,7 +231,10 @@ def _path(url: str) -> str | None:
         return None
     if scheme not in ("path", "sqlite"):
         shown = without_password(url)
-        raise ValidationError(f"{shown!r}: the scheme {scheme}:// is unknown; use {_KNOWN}")
+        raise ValidationError(
+            f"{shown!r}: the scheme {scheme}:// is unknown; use {_KNOWN}, or install or register "
+            "an engine for it"
+        )
     if scheme == "path":
         require_meant(rest, without_password(url))
         return _checked(rest, url)

@@ -10,11 +10,7 @@ from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.format.validation import check_text
 from mnemosyne_vcs.graph import merge_bases
 from mnemosyne_vcs.model import JSON, Commit, Provenance, Revision
-from mnemosyne_vcs.refs import (
-    DEFAULT_BRANCH,
-    initialise,
-)
-from mnemosyne_vcs.repository.base import now
+from mnemosyne_vcs.refs import DEFAULT_BRANCH, initialise
 from mnemosyne_vcs.repository.branches import _Branches
 from mnemosyne_vcs.repository.files import _Files
 from mnemosyne_vcs.repository.history import _History
@@ -45,7 +41,8 @@ def open_repository(
 
     Args:
         url: a path or `sqlite:///path` (one file), `postgresql://…?repository=NAME` (a server),
-            `s3://bucket/prefix` (an object store), or `memory://` (gone when closed).
+            `s3://bucket/prefix` (an object store), `memory://` (gone when closed), or a URL of a
+            scheme that `register_engine` or an installed distribution adds.
         create: make it if it is not there.
         author: who commits, where a commit does not say.
         read_only: refuse every write.
@@ -70,7 +67,7 @@ def open_repository(
     engine = open_engine(url, create=create, read_only=read_only, durability=durability)
     repository = Repository(engine, author=author, embed=embed)
     if create and not read_only:
-        initialise(repository.blocks, now())
+        initialise(engine)
     return repository
 
 

@@ -189,7 +189,7 @@ def _clone(
 
     wanted = {*heads.values(), *(() if branches else there.engine.refs(TAG).values())}
     sent = transfer(there, here, wanted, land, progress)
-    initialise(Blocks(here), mover.when)
+    initialise(here, when=mover.when)
     return _report(there.engine.url, remote, heads, tags, sent)
 
 

@@ -428,7 +428,7 @@ def test_turning_it_on_and_off(repo, opened):
 def test_a_fault_of_the_index_is_a_fault_of_the_search(url):
     engine = FaultyEngine(open_engine(url, create=True), calls=["nearest_vectors"])
     with Repository(engine, author="tester") as repo:
-        initialise(repo.blocks, 0)
+        initialise(repo.blocks.engine, when=0)
         repo.put("a", 1, embedding=[1, 0])
         repo.create_vector_index()
         engine.schedule("before")
