@@ -1,14 +1,11 @@
 """What is asked often: values as the server takes them, and statements that it keeps or not."""
 
-from contextlib import ExitStack
-
 import numpy as np
 import psycopg
 import pytest
 
 from mnemosyne_vcs.engine.postgres.arrays import Bytes, Floats, Integers, Texts
 from mnemosyne_vcs.engine.postgres.connection import TRUE, Connection
-from mnemosyne_vcs.engine.postgres.pool import MAX_BEGUN, MAX_CONNECTIONS
 from postgres.server import PASSWORD
 
 FORGET_ALL = "DO $$ BEGIN EXECUTE 'DEALLOCATE ALL'; END $$"
@@ -79,46 +76,6 @@ def test_a_statement_is_prepared_once_and_has_a_name_that_tells_of_it(server, re
     with repo.blocks.engine._connections.lend() as connection:
         names = [name for (name,) in connection.execute(PREPARED) if "write" in name]
     assert [name.partition("-")[0] for name in names] == ["mnemosyne.write"]
-
-
-def test_an_answer_can_be_taken_later(connection):
-    for size in (1, 2):
-        answer = connection.begin(ASKED, {"text": "ab", "size": size})
-        found = answer()
-        assert found == [(TRUE if size == 2 else b"\0",)]
-        refused = connection.begin("SELECT 1 / %(number)s::int", {"number": 0})
-        with pytest.raises(psycopg.errors.DivisionByZero):
-            refused()
-    assert connection.execute("SELECT 1").fetchall() == [(1,)]
-
-
-def test_a_question_that_was_begun_is_answered_by_a_session_that_has_lost_its_statements(server):
-    options = {"password": PASSWORD, "autocommit": True}
-    with Connection.connect(server.dsn("mnemosyne"), **options) as connection:
-        connection.look_for_pooler()
-        connection.ask(ASKED, {"text": "", "size": 0})
-        connection.execute(FORGET_ALL)
-        answer = connection.begin(ASKED, {"text": "ab", "size": 2})
-        assert connection.has_session
-        assert answer() == [(TRUE,)]
-        assert not connection.has_session
-
-
-def test_half_of_the_connections_are_kept_for_other_questions(repo):
-    engine = repo.blocks.engine
-    connections, (block, *_) = engine._connections, engine.ids()
-    for _ in range(2):
-        with ExitStack() as asked:
-            answers = [
-                asked.enter_context(engine.ask_records([block])) for _ in range(3 * MAX_CONNECTIONS)
-            ]
-            with ExitStack() as lent:
-                for _ in range(MAX_CONNECTIONS - MAX_BEGUN):
-                    lent.enter_context(connections.lend())
-            assert all(answer().keys() == {block} for answer in answers[::2])
-        with ExitStack() as lent:
-            for _ in range(MAX_CONNECTIONS):
-                lent.enter_context(connections.lend())
 
 
 def test_a_session_that_has_lost_its_statements_is_used_without(repo):

@@ -5,8 +5,8 @@ there.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache, partial
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any, LiteralString, TypeAlias
 
@@ -58,24 +58,16 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
         Raises:
             psycopg.Error: as the server answers; the statement did nothing.
         """
-        return self.begin(query, values)()
-
-    def begin(self, query: LiteralString, values: Mapping[str, Any]) -> Callable[[], Rows]:
-        """Send one statement as `ask` does, and give the function that waits for its answer.
-
-        Nothing else can be sent before that.
-        """
         sql, names = _numbered(query)
         question = sql, *_parameters([values[name] for name in names])
         if self.has_session:
             try:
                 self._send_prepared(question)
+                return self._answer()
             except _NOT_OURS:
                 self.has_session = False
-            else:
-                return partial(self._answer_to_prepared, question)
         self._send(question)
-        return self._answer
+        return self._answer()
 
     def _send(self, question: _Question) -> None:
         sql, data, formats = question
@@ -91,14 +83,6 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
             self._names |= {name}
         self.pgconn.send_query_prepared(name, data, formats, Format.BINARY)
         self.pgconn.flush()
-
-    def _answer_to_prepared(self, question: _Question) -> Rows:
-        try:
-            return self._answer()
-        except _NOT_OURS:
-            self.has_session = False
-            self._send(question)
-            return self._answer()
 
     def _answer(self) -> Rows:
         """What the server says to what was sent last."""

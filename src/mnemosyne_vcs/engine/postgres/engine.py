@@ -102,13 +102,7 @@ class PostgresEngine:
     @contextmanager
     def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
         """See `ReadsRecords.ask_records`: each with one of its vectors."""
-        if len(records) != 1 or self._held_here() is not None:
-            yield lambda: dict(self._rows(sql.GET_RECORDS, ids=Bytes([*records]), link=VECTOR_LINK))
-            return
-        values = {"repository": self._repository, "id": next(iter(records)), "link": VECTOR_LINK}
-        begun = self._connections.begin(lambda connection: connection.begin(sql.GET_RECORD, values))
-        with begun as answer:
-            yield lambda: dict(answer())
+        yield lambda: dict(self._rows(sql.GET_RECORDS, ids=Bytes([*records]), link=VECTOR_LINK))
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""

@@ -8,8 +8,8 @@ import logging
 import os
 import select
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager, suppress
-from threading import BoundedSemaphore, Lock
+from contextlib import contextmanager
+from threading import Lock
 from typing import TypeVar
 
 import psycopg
@@ -26,7 +26,6 @@ __all__ = ["Connections"]
 
 T = TypeVar("T")
 MAX_CONNECTIONS = 8
-MAX_BEGUN = MAX_CONNECTIONS // 2
 LEAST_PATIENCE = 10.0
 _DEFAULTS = {
     "connect_timeout": "10",
@@ -65,7 +64,6 @@ class Connections:
             ) from None
         self._pool: ConnectionPool[Connection] | None = None
         self._lock = Lock()
-        self._begun = BoundedSemaphore(MAX_BEGUN)
         renew_after_fork(self)
 
     def renew(self) -> None:
@@ -74,7 +72,6 @@ class Connections:
             _of_parent.append(self._pool)
         self._pool = None
         self._lock = Lock()
-        self._begun = BoundedSemaphore(MAX_BEGUN)
 
     def connect(self) -> Connection:
         """A connection outside the pool, for the caller to close.
@@ -121,37 +118,6 @@ class Connections:
             return self._ask(question)
         except psycopg.Error as error:
             raise engine_error(self._shown, error) from error
-
-    @contextmanager
-    def begin(
-        self, question: Callable[[Connection], Callable[[], T]]
-    ) -> Generator[Callable[[], T]]:
-        """Put a question as `ask` does, and give the function that waits for the answer.
-
-        While it is open, no more than half of the connections are kept for such questions, so that
-        all who put one can ask another; who comes when they are in use asks when it waits.
-
-        Args:
-            question: sends the question, and gives the function that waits on that connection.
-
-        Raises:
-            MnemosyneError: as `lend` raises; the function as `ask` does.
-        """
-        with ExitStack() as stack:
-            wait: Callable[[], T] | None = None
-            if self._begun.acquire(blocking=False):
-                stack.callback(self._begun.release)
-                connection = stack.enter_context(self.lend())
-                with suppress(psycopg.Error):  # it is put again
-                    wait = question(connection)
-
-            def answer() -> T:
-                with stack.pop_all(), suppress(psycopg.Error):  # it is put again
-                    if wait is not None:
-                        return wait()
-                return self.ask(lambda connection: question(connection)())
-
-            yield answer
 
     def close(self) -> None:
         """Close the connections that are not lent, and those that are once they come back."""

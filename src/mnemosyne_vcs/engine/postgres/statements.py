@@ -17,7 +17,6 @@ __all__ = [
     "GET_INDEX",
     "GET_OBJECT",
     "GET_OBJECTS",
-    "GET_RECORD",
     "GET_RECORDS",
     "GET_REF",
     "GET_REFS",
@@ -69,7 +68,6 @@ AND vector.id = substring(record.data FROM position(%(link)s IN record.data) + 5
 """Adds the first vector that each record links to. Where something else in one looks like a link,
 that is no object, and the vector is not found."""
 
-GET_RECORD: LiteralString = "WITH record AS MATERIALIZED (" + GET_OBJECT + _WITH_VECTORS
 GET_RECORDS: LiteralString = "WITH record AS MATERIALIZED (" + GET_OBJECTS + _WITH_VECTORS
 GET_REF: LiteralString = """
 SELECT target, root FROM mnemosyne.refs
