@@ -1,7 +1,7 @@
 """An engine in memory, for tests and scratch work. It is gone when the last reference is."""
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from threading import Lock, get_ident
 
@@ -9,6 +9,7 @@ from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.shared import ref_conflict, reflog_entry
 from mnemosyne_vcs.errors import BusyError, EngineError, ReadOnlyError
 from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.interrupts import guarded, locked
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["MemoryEngine"]
@@ -36,14 +37,15 @@ class _State:
             self.objects.setdefault(block, bytes(data))
 
     def move(self, update: RefUpdate) -> None:
+        if update.index is not None:
+            self.add(update.index)
         if update.new != update.old:
+            entry = reflog_entry(update)
             if update.new is None:
                 del self.refs[update.name]
             else:
                 self.refs[update.name] = update.new
-            self.reflog.append(reflog_entry(update))
-        if update.index is not None:
-            self.add(update.index)
+            self.reflog.append(entry)  # right behind the ref, so that no interrupt comes between
 
     def add(self, entry: IndexEntry) -> None:
         kept = IndexEntry(entry.commit, entry.transaction, frozenset(entry.keys))
@@ -96,7 +98,7 @@ class MemoryEngine:
     def close(self) -> None:
         """See `Engine.close`. There is nothing to give back, and the store stays."""
 
-    @contextmanager
+    @guarded
     def exclusive(self) -> Generator[None]:
         """See `Exclusive.exclusive`. Inside another one of the same thread it joins that one."""
         self._require_writable()
@@ -109,8 +111,9 @@ class MemoryEngine:
                 raise
             return
         with self._locked():
-            self._draft, self._owner = self._committed.copy(), get_ident()
+            draft, me = self._committed.copy(), get_ident()
             try:
+                self._draft, self._owner = draft, me
                 yield
                 self._committed = self._draft
             finally:
@@ -208,7 +211,7 @@ class MemoryEngine:
         if self.read_only:
             raise ReadOnlyError(f"{self.url} was opened for reading; open it for writing")
 
-    @contextmanager
+    @guarded
     def _writing(self) -> Generator[_State]:
         self._require_writable()
         if self._owner == get_ident():
@@ -218,13 +221,10 @@ class MemoryEngine:
         with self._locked(), self._guard:
             yield self._committed
 
-    @contextmanager
-    def _locked(self) -> Generator[None]:
-        if not self._writer.acquire(timeout=self._busy_timeout):
-            raise BusyError(
-                f"another thread has held {self.url} for {self._busy_timeout:g} s; try again"
-            )
-        try:
-            yield
-        finally:
-            self._writer.release()
+    def _locked(self) -> AbstractContextManager[None]:
+        return locked(self._writer, self._busy_timeout, self._busy)
+
+    def _busy(self) -> BusyError:
+        return BusyError(
+            f"another thread has held {self.url} for {self._busy_timeout:g} s; try again"
+        )

@@ -7,7 +7,6 @@ any direction of history, so that a commit costs its changes and not the size of
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from threading import Lock
 from typing import Any, Protocol, TypeAlias, TypeVar, cast
@@ -17,8 +16,12 @@ from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError
 from mnemosyne_vcs.forks import renew_after_fork
 from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.interrupts import noted
 
 __all__ = ["Changes", "Kind", "View", "ViewCache"]
+
+PATIENCE = 60.0
+"""Seconds to wait for a view that another thread makes, before one makes it too."""
 
 Changes: TypeAlias = Sequence[tuple[str, Id | None, Id | None]]
 """`(key, record before, record after)` in the order of the keys; None where there is no record."""
@@ -77,7 +80,7 @@ class ViewCache:
     """The views of one engine that are worth keeping.
 
     Readers of a view that is there never wait for a view in the making; several threads that ask
-    for the same missing view wait for the one of them that makes it.
+    for the same missing view wait for the one of them that makes it, for some time.
 
     Args:
         blocks: where trees and records are read.
@@ -91,14 +94,14 @@ class ViewCache:
         self._budget = budget
         self._roots = roots
         self._cached: OrderedDict[_Slot, _Cached] = OrderedDict()
-        self._pending: dict[_Slot, Future[View]] = {}
+        self._making: dict[_Slot, Lock] = {}
         self._kinds: dict[tuple[Any, Any], Kind[Any]] = {}
         self._lock = Lock()
         renew_after_fork(self)
 
     def renew(self) -> None:
         """Begin anew, as a forked child must."""
-        self._cached, self._pending, self._kinds, self._lock = OrderedDict(), {}, {}, Lock()
+        self._cached, self._making, self._kinds, self._lock = OrderedDict(), {}, {}, Lock()
 
     def kind(self, make: Callable[[A], K], argument: A) -> K:
         """The kind that `make(argument)` gives, made once for this cache so that all share it.
@@ -121,20 +124,20 @@ class ViewCache:
             CorruptObjectError: a block is not what its id says.
             EngineError: the engine cannot be read.
         """
-        slot = (kind, root)
-        while True:
-            with self._lock:
-                cached = self._cached.get(slot)
-                if cached is not None:
-                    self._cached.move_to_end(slot)
-                    return cast("V", cached.view)
-                pending = self._pending.get(slot)
-                if pending is None:
-                    mine = self._pending[slot] = Future()
-                    break
-            if pending.exception() is None:
-                return cast("V", pending.result())
-        return self._make(kind, root, mine)
+        view = self._cached_view(kind, root)
+        if view is not None:
+            return view
+        slot, held = (kind, root), list[bool]()
+        making = self._making.setdefault(slot, Lock())
+        try:
+            noted(held, making.acquire, True, PATIENCE)
+            view = self._cached_view(kind, root)
+            if view is None:
+                view = self._make(kind, root)
+        finally:
+            if True in held:
+                making.release()
+        return view
 
     def has(self, kind: Kind[Any], root: Id) -> bool:
         """Whether the view of a kind of a root is there."""
@@ -158,7 +161,15 @@ class ViewCache:
         for kind in kinds:
             kind.trim()
 
-    def _make(self, kind: Kind[V], root: Id, promise: "Future[View]") -> V:
+    def _cached_view(self, kind: Kind[V], root: Id) -> V | None:
+        with self._lock:
+            cached = self._cached.get((kind, root))
+            if cached is None:
+                return None
+            self._cached.move_to_end((kind, root))
+            return cast("V", cached.view)
+
+    def _make(self, kind: Kind[V], root: Id) -> V:
         slot = (kind, root)
         try:
             if root == tree.EMPTY_ROOT:
@@ -166,15 +177,10 @@ class ViewCache:
             else:
                 links = frozenset(self._blocks.node(root).links)
                 view = self._advance(kind, root, links)
-        except BaseException as error:
             with self._lock:
-                del self._pending[slot]
-            promise.set_exception(error)
-            raise
-        with self._lock:
-            self._cached[slot] = _Cached(view, links)
-            del self._pending[slot]
-        promise.set_result(view)
+                self._cached[slot] = _Cached(view, links)
+        finally:
+            self._making.pop(slot, None)
         self._evict(kind)
         return view
 

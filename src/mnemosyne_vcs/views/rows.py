@@ -8,7 +8,7 @@ segments whose other rows are not needed again.
 """
 
 import weakref
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby
 from threading import Lock
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from mnemosyne_vcs.errors import CorruptObjectError
 from mnemosyne_vcs.ids import Id, text_id
+from mnemosyne_vcs.interrupts import guarded
 
 __all__ = ["SEGMENT_ROWS", "Claim", "RowStore", "Rows", "Segment", "Vector"]
 
@@ -87,6 +88,7 @@ class RowStore:
         self._added = 0
         self._firsts: dict[int, int] = {}
         self._kinds = count()
+        self._torn = False
         self._lock = Lock()
 
     @property
@@ -142,16 +144,12 @@ class RowStore:
         Raises:
             CorruptObjectError: a vector holds a number that is not finite.
         """
-        with self._lock:
+        with self._changing():
             new = {each: values for each, values in vectors if each not in self._rows}
             while len(self._free) < len(new):
                 self._grow()
             taken, self._free = self._free[: len(new)], self._free[len(new) :]
-            try:
-                self._fill(taken, new)
-            except CorruptObjectError:
-                self._free = sorted(taken + self._free)
-                raise
+            self._fill(taken, new)
             for row, each in zip(taken, new, strict=True):
                 self._rows[each] = row
                 self._ids[row] = each
@@ -162,7 +160,7 @@ class RowStore:
 
     def trim(self) -> None:
         """Give back rows that no living claim names, and segments without others."""
-        with self._lock:
+        with self._changing():
             self._collect()
             for number in range(len(self.segments)):
                 first = number * SEGMENT_ROWS
@@ -170,6 +168,19 @@ class RowStore:
                     self.segments[number] = Segment.new(0, self.dimension)
             held = [len(segment.values) for segment in self.segments]
             self._free = [row for row in self._free if held[row // SEGMENT_ROWS]]
+
+    @guarded
+    def _changing(self) -> Generator[None]:
+        """Change rows in this thread alone. What one that broke off has left is put right first."""
+        with self._lock:
+            if self._torn:
+                self._collect()
+                empty = [row for row, each in enumerate(self._ids) if each is None]
+                held = [len(segment.values) for segment in self.segments]
+                self._free = [row for row in empty if held[row // SEGMENT_ROWS]]
+            self._torn = True
+            yield
+            self._torn = False
 
     def _grow(self) -> None:
         """Find free rows, by looking for unclaimed ones once in a while, else by a new segment."""

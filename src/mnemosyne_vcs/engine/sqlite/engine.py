@@ -5,10 +5,9 @@
 
 import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Literal, TypeVar, TypeVarTuple
+from typing import Any, Literal, TypeVar, TypeVarTuple, cast
 
 import apsw
 
@@ -43,6 +42,7 @@ from mnemosyne_vcs.errors import (
     ReadOnlyError,
 )
 from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.interrupts import guarded, noted
 from mnemosyne_vcs.model import ReflogEntry
 from mnemosyne_vcs.paths import absolute
 
@@ -123,12 +123,13 @@ class SQLiteEngine:
         """See `Engine.close`."""
         self._pool.close()
 
-    @contextmanager
+    @guarded
     def exclusive(self) -> Generator[None]:
         """See `Exclusive.exclusive`. Inside another one of the same thread it joins that one."""
         with self._transaction() as connection:
-            outer, self._held = self._held, (get_ident(), connection)
+            outer, inner = self._held, (get_ident(), connection)
             try:
+                self._held = inner
                 yield
             finally:
                 self._held = outer
@@ -299,7 +300,7 @@ class SQLiteEngine:
                 continue
         raise BusyError(f"{self._path} was changed whenever it was read; try again")
 
-    @contextmanager
+    @guarded
     def _transaction(self) -> Generator[apsw.Connection]:
         """A connection in a transaction of its own, or in a part of the one that is held."""
         if self.read_only:
@@ -324,30 +325,32 @@ class SQLiteEngine:
         except apsw.Error as error:
             raise self._file.error(error) from error
 
-    @contextmanager
+    @guarded
     def _atomic(
         self, connection: apsw.Connection, begin: str, end: str, undo: str
     ) -> Generator[None]:
-        connection.execute(begin)
+        execute = cast("Callable[[str], object]", connection.execute)
+        begun, ended = list[object](), list[object]()
         try:
+            noted(begun, execute, begin)
             yield
             self._require_alive(connection)
-            connection.execute(end)
-        except BaseException:
-            if not self._pool.orphaned and connection.in_transaction:
+            noted(ended, execute, end)
+        finally:
+            unfinished = begun and not ended and self._path not in self._pool.orphaned
+            if unfinished and connection.in_transaction:
                 connection.execute(undo)
-            raise
 
     def _require_own_log(self, connection: apsw.Connection, outcome: str) -> None:
         """Refuse to write, or to say that it is written, where nobody will find it."""
-        if not self._pool.orphaned and not self._pool.has_what_is_there(connection):
+        if self._path not in self._pool.orphaned and not self._pool.has_what_is_there(connection):
             raise EngineError(
                 f"{self._path} or its log was replaced by another program during a write; {outcome}"
             )
 
     def _require_alive(self, connection: apsw.Connection) -> None:
         """Refuse to go on in a transaction that is the parent process's, or that failed before."""
-        if self._pool.orphaned:
+        if self._path in self._pool.orphaned:
             raise EngineError(
                 f"this process was forked inside a transaction on {self._path}, which is its "
                 "parent's to finish; use the store from a process that was started afresh"

@@ -9,14 +9,17 @@ Nor may connections that have different logs open meet in one process: SQLite ke
 log for all connections to a file. Another SQLite in the process, such as Python's own, can remove
 the log while it is in use, and so can people. Then every pool of the process closes its connections
 to that file before one opens a new one.
+
+Nothing here is held by a lock. A lease is entered in a set, and withdrawn if connections may not be
+lent just then; an interrupt at any instant gives it back (see `interrupts`).
 """
 
 import os
+from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
-from threading import Condition, Lock, get_ident
-from time import monotonic
+from dataclasses import dataclass, field
+from threading import Lock, get_ident
+from time import monotonic, sleep
 from typing import TypeVar, TypeVarTuple
 from weakref import WeakSet
 
@@ -25,6 +28,7 @@ import apsw
 from mnemosyne_vcs.engine.sqlite.file import StoreFile
 from mnemosyne_vcs.engine.sqlite.log import Stamp
 from mnemosyne_vcs.errors import BusyError, EngineError
+from mnemosyne_vcs.interrupts import guarded, locked, noted
 
 __all__ = ["Pool"]
 
@@ -32,13 +36,26 @@ T = TypeVar("T")
 Ts = TypeVarTuple("Ts")
 MAX_CONNECTIONS = 16
 FORK_PATIENCE = 10.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.0005, 0.01
+_Open = tuple[apsw.Connection, Stamp]
+"""A connection, and the file and log that it has open."""
 
 
 @dataclass(eq=False, slots=True)
 class _Lease:
+    """What a thread uses a connection with.
+
+    Attributes:
+        thread: the thread.
+        entered: whether it may have a connection; else it is about to be withdrawn.
+        held: the connection, once there is one.
+        sound: whether it can be used again.
+    """
+
     thread: int
-    stamp: Stamp | None
-    connection: apsw.Connection | None
+    entered: bool = False
+    held: list[_Open] = field(default_factory=list[_Open])
+    sound: bool = False
 
 
 class Pool:
@@ -47,41 +64,46 @@ class Pool:
     Args:
         file: the file. When it or its log is replaced, the connections to what was there before
             are closed.
+
+    Attributes:
+        orphaned: the paths of files on which a process was forked in the middle of a use, so that
+            it must not go on.
     """
+
+    orphaned: set[str] = set()  # noqa: RUF012 - of the whole process
 
     def __init__(self, file: StoreFile) -> None:
         self._file = file
         self._path = file.path
         self._busy_timeout = file.busy_timeout
-        self._current: Stamp | None = None
         self._reset()
         _pools.add(self)
 
     def _reset(self) -> None:
-        self._changed = Condition(Lock())
         self._writer = Lock()
-        self._idle: list[apsw.Connection] = []
+        self._idle: deque[_Open] = deque()
         self._leases: set[_Lease] = set()
+        self._seen: Stamp | None = None
         self._forking = False
-        self._leaving = False
-
-    @property
-    def orphaned(self) -> bool:
-        """Whether this process was forked in the middle of a use, so that it must not go on."""
-        return self._path in _orphaned
+        self._gate: list[bool] = []
 
     def ask(self, question: Callable[[apsw.Connection, *Ts], T], *values: *Ts) -> T:
         """What a function finds with a connection that it has alone; raises as `lend` does."""
-        lease, connection = self._take()
-        sound = False
+        lease = _Lease(get_ident())
         try:
-            answer = question(connection, *values)
-            sound = True
+            answer = question(self._take(lease), *values)
+            lease.sound = True
             return answer
         finally:
-            self._give_back(lease, connection if sound else None)
+            try:
+                if lease.sound and lease.held[0][1] == self._seen and not self._forking:
+                    self._idle.extend(lease.held)
+                else:
+                    self._close(lease)
+            finally:
+                self._leases.discard(lease)
 
-    @contextmanager
+    @guarded
     def lend(self) -> Generator[apsw.Connection]:
         """A connection for this thread alone, until the context is left.
 
@@ -89,105 +111,104 @@ class Pool:
             BusyError: every connection stayed lent for longer than the busy timeout.
             EngineError: none can be opened, or this process was forked in the middle of a use.
         """
-        lease, connection = self._take()
-        sound = False
+        lease = _Lease(get_ident())
         try:
+            connection = self._take(lease)
             yield connection
-            sound = True
+            lease.sound = True
         except apsw.Error:
             raise
         except BaseException:
-            sound = not self.orphaned and not connection.in_transaction
+            lease.sound = bool(lease.held) and not lease.held[0][0].in_transaction
             raise
         finally:
-            if not self.orphaned:
-                self._give_back(lease, connection if sound else None)
+            if self._path not in self.orphaned:
+                try:
+                    if lease.sound and lease.held[0][1] == self._seen and not self._forking:
+                        self._idle.extend(lease.held)
+                    else:
+                        self._close(lease)
+                finally:
+                    self._leases.discard(lease)
 
-    @contextmanager
+    @guarded
     def write_lock(self) -> Generator[float]:
         """Keep this process's other writers out; gives the seconds left of the busy timeout.
 
         Raises:
             BusyError: they held it for longer than the busy timeout.
         """
-        lock, deadline = self._writer, monotonic() + self._busy_timeout
-        if not lock.acquire(timeout=self._busy_timeout):
-            raise self._busy()
-        try:
+        deadline = monotonic() + self._busy_timeout
+        with locked(self._writer, self._busy_timeout, self._busy):
             yield max(0.0, deadline - monotonic())
-        finally:
-            lock.release()
 
     def has_what_is_there(self, connection: apsw.Connection) -> bool:
         """Whether a lent connection has the file and the log open that are there now."""
         now = self._file.stamp()
-        with self._changed:
-            [lease] = [lease for lease in self._leases if lease.connection is connection]
-        return lease.stamp is not None and lease.stamp[:2] == now[:2]
+        lent = [each for lease in self._leases.copy() for each in lease.held]
+        return any(held is connection and stamp[:2] == now[:2] for held, stamp in lent)
 
     def close(self) -> None:
         """Close the connections that are not lent, and those that are once they come back."""
-        with self._changed:
-            stamp, self._current = self._current, None
-            idle, self._idle = self._idle, []
-        for connection in idle:
+        self._seen = None
+        idle, self._idle = self._idle, deque[_Open]()
+        for connection, stamp in idle:
             self._file.close(connection, stamp)
 
-    def _take(self) -> tuple[_Lease, apsw.Connection]:
-        if self.orphaned:
+    def _take(self, lease: _Lease) -> apsw.Connection:
+        if self._path in self.orphaned:
             raise EngineError(
                 f"this process was forked while {self._path} was in use; "
                 "use the store from a process that was started afresh"
             )
-        now = self._file.stamp()
-        if _differs(self._current, now):
-            with self._sole_opener():
-                self._leave_log()
-        with self._changed:
-            if not self._changed.wait_for(self._free, self._busy_timeout):
+        if not self._enter(lease):
+            deadline = monotonic() + self._busy_timeout
+            if not _until(lambda: self._enter(lease), deadline):
                 raise self._busy()
-            stale: list[apsw.Connection] = []
-            before = self._current
-            if before is not None and now != before:
-                stale, self._idle, self._current = self._idle, [], None
-            connection = self._idle.pop() if self._idle else None
-            lease = _Lease(get_ident(), self._current, connection)
-            self._leases.add(lease)
-        try:
-            for other in stale:
-                self._file.close(other, before)
-            if connection is None:
-                connection = self._open(lease)
-        except BaseException:
-            self._give_back(lease, None)
-            raise
-        return lease, connection
+        return self._known(lease) or self._open(lease)
+
+    def _enter(self, lease: _Lease) -> bool:
+        """Enter a lease, if connections may be lent and are left."""
+        self._leases.add(lease)
+        if self._forking or self._gate or len(self._leases) > MAX_CONNECTIONS:
+            self._leases.discard(lease)
+            return False
+        lease.entered = True
+        return True
+
+    def _known(self, lease: _Lease) -> apsw.Connection | None:
+        """An idle connection to the file and log that are there now."""
+        self._seen = now = self._file.stamp()
+        while self._idle:
+            try:
+                connection, stamp = noted(lease.held, deque[_Open].pop, self._idle)
+            except IndexError:
+                break
+            if stamp == now:
+                return connection
+            if _differs(stamp, now):
+                held, lease.held = lease.held, []
+                self._idle.extend(held)
+                break
+            self._close(lease)
+        return None
 
     def _open(self, lease: _Lease) -> apsw.Connection:
         """A new connection for a lease, with the log that every other one in the process has."""
-        with self._sole_opener():
+        with locked(_opening, self._busy_timeout, self._busy):
             while True:
                 self._leave_log()
-                connection, stamp = self._file.connect()
+                lease.held.append(self._file.connect())
+                connection, stamp = lease.held[0]
                 if not _with_another_log(stamp):
-                    break
-                self._file.close(connection, None)
-            with self._changed:
-                lease.connection, lease.stamp = connection, stamp
-                if self._current is None:
-                    self._current = stamp
-        return connection
+                    self._seen = stamp
+                    return connection
+                self._close(lease)
 
-    @contextmanager
-    def _sole_opener(self) -> Generator[None]:
-        """Keep other threads from opening connections, with whichever pool."""
-        lock = _opening
-        if not lock.acquire(timeout=self._busy_timeout):
-            raise self._busy()
-        try:
-            yield
-        finally:
-            lock.release()
+    def _close(self, lease: _Lease) -> None:
+        for connection, stamp in lease.held:
+            self._file.close(connection, stamp)
+        lease.held = []
 
     def _leave_log(self) -> None:
         """Close all connections of this process that have another log open than there is now."""
@@ -196,55 +217,36 @@ class Pool:
         if not pools:
             return
         deadline = monotonic() + self._busy_timeout
-        with ExitStack() as stack:
+        gate = [True]
+        try:
             for pool in pools:
-                stack.callback(pool._resume)
-                pool._leaving = True
+                pool._gate = gate
             for pool in pools:
                 pool._wait_for_others(deadline)
-            stack.callback(lambda: [pool.close() for pool in pools])
-            for pool in pools:
-                for connection in pool._idle[:1]:
-                    pool._file.keep_lost(connection)
+            try:
+                for pool in pools:
+                    for connection, _ in list(pool._idle)[:1]:
+                        pool._file.keep_lost(connection)
+            finally:
+                for pool in pools:
+                    pool.close()
+        finally:
+            gate.clear()
 
-    def stamps(self) -> set[Stamp | None]:
+    def stamps(self) -> set[Stamp]:
         """What the connections have open."""
-        with self._changed:
-            lent = {lease.stamp for lease in self._leases if lease.connection is not None}
-            return lent | {self._current}
+        lent = [each for lease in self._leases.copy() for each in lease.held]
+        return {stamp for _, stamp in [*lent, *self._idle]}
 
     def _wait_for_others(self, deadline: float) -> None:
         """Wait until no connection is lent."""
-        with self._changed:
-            lent = [lease for lease in self._leases if lease.connection is not None]
-            if any(lease.thread == get_ident() for lease in lent):
-                raise EngineError(
-                    f"the log of {self._path} was replaced by another program in the middle of a "
-                    "transaction, of which nothing was written; start again"
-                )
-            if not self._changed.wait_for(
-                lambda: all(lease.connection is None for lease in self._leases),
-                max(0.0, deadline - monotonic()),
-            ):
-                raise self._busy()
-
-    def _resume(self) -> None:
-        with self._changed:
-            self._leaving = False
-            self._changed.notify_all()
-
-    def _free(self) -> bool:
-        closing = self._forking or self._leaving
-        return not closing and len(self._leases) < MAX_CONNECTIONS
-
-    def _give_back(self, lease: _Lease, sound: apsw.Connection | None) -> None:
-        with self._changed:
-            if sound is not None and lease.stamp == self._current and not self._forking:
-                self._idle.append(sound)
-            elif lease.connection is not None:
-                self._file.close(lease.connection, lease.stamp)
-            self._leases.discard(lease)
-            self._changed.notify_all()
+        if any(lease.held and lease.thread == get_ident() for lease in self._leases.copy()):
+            raise EngineError(
+                f"the log of {self._path} was replaced by another program in the middle of a "
+                "transaction, of which nothing was written; start again"
+            )
+        if not _until(lambda: not any(lease.held for lease in self._leases.copy()), deadline):
+            raise self._busy()
 
     def _busy(self) -> BusyError:
         return BusyError(
@@ -254,34 +256,40 @@ class Pool:
     def before_fork(self) -> None:
         """Wait until other threads have given back their connections, and close all."""
         me = get_ident()
-        with self._changed:
-            self._forking = True
-            self._changed.wait_for(
-                lambda: all(lease.thread == me for lease in self._leases), FORK_PATIENCE
-            )
+        self._forking = True
+        _until(
+            lambda: all(lease.thread == me for lease in self._leases.copy()),
+            monotonic() + FORK_PATIENCE,
+        )
         self.close()
 
     def after_fork_in_parent(self) -> None:
         """Lend again."""
-        with self._changed:
-            self._forking = False
-            self._changed.notify_all()
+        self._forking = False
 
     def after_fork_in_child(self) -> None:
         """Start anew; if a connection was left open, keep it untouched and refuse all use."""
-        left = [*self._idle, *(lease.connection for lease in self._leases)]
-        if left:
-            _orphaned.add(self._path)
+        left = [*self._idle, *(each for lease in self._leases for each in lease.held)]
+        if left or any(lease.entered for lease in self._leases):
+            self.orphaned.add(self._path)
             _keep_for_ever(left)
-        self._current = None
         self._reset()
 
 
-def _differs(opened: Stamp | None, now: Stamp) -> bool:
+def _until(ready: Callable[[], bool], deadline: float) -> bool:
+    """Wait until something holds, or until a moment of `monotonic`; whether it holds."""
+    pause = FIRST_PAUSE
+    while not ready():
+        if monotonic() >= deadline:
+            return False
+        sleep(pause)
+        pause = min(2 * pause, LONGEST_PAUSE)
+    return True
+
+
+def _differs(opened: Stamp, now: Stamp) -> bool:
     """Whether a file has another log now than it had when it was opened."""
-    if opened is None or opened.log is None:
-        return False
-    return opened.file == now.file and opened.log != now.log
+    return opened.log is not None and opened.file == now.file and opened.log != now.log
 
 
 def _with_another_log(now: Stamp) -> "list[Pool]":
@@ -290,11 +298,10 @@ def _with_another_log(now: Stamp) -> "list[Pool]":
 
 
 _pools: "WeakSet[Pool]" = WeakSet()
-_orphaned: set[str] = set()
 _opening = Lock()
 
 
-def _keep_for_ever(connections: list[apsw.Connection | None]) -> None:
+def _keep_for_ever(connections: list[_Open]) -> None:
     """Make sure that not even the interpreter's exit closes them: that is the parent's to do."""
     import ctypes
 
