@@ -39,6 +39,7 @@ lint: $(UV)
 
 docs: $(UV)
 	$(DOCS) mkdocs build --strict --quiet
+	$(DOCS) pytest --noconftest tests/docs
 
 soak: $(UV)
 	$(CORE) pytest --ignore=tests/adapters -m soak -s

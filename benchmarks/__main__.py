@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).parent.parent / "docs"
-README = DOCS.parent / "README.md"
+FIRST_PAGES = (DOCS.parent / "README.md", DOCS / "index.md")
 TABLE = re.compile(r"(<!-- benchmarks: begin.*?-->\n).*?(<!-- benchmarks: end -->)", re.DOTALL)
 
 
@@ -62,7 +62,8 @@ def _report(arguments: argparse.Namespace) -> int:
     (arguments.docs / "benchmarks.md").write_text(page(results, drawn, engines))
     if arguments.docs == DOCS:
         table = summary(results)
-        README.write_text(TABLE.sub(rf"\1{table}\n\2", README.read_text()))
+        for first_page in FIRST_PAGES:
+            first_page.write_text(TABLE.sub(rf"\1{table}\n\2", first_page.read_text()))
     print(arguments.docs / "benchmarks.md")
     return _complain(results["errors"] + (engines["errors"] if engines else []))
 

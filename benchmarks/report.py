@@ -160,7 +160,7 @@ def _goals(results: Results) -> str:
 
 
 def summary(raw: dict[str, Any]) -> str:
-    """The table of the README: the rows that depend on the number of records, without the goals."""
+    """The table of the first pages: what depends on the number of records, without the goals."""
     results = Results(raw)
     sized = [row for row in rows(raw["scale"]) if row.sized]
     lines = [

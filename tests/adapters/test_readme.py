@@ -85,6 +85,13 @@ def _without_ids(text: str) -> str:
     return re.sub(r"(ID TIME) \S+", r"\1", text)
 
 
+def test_the_blocks_of_the_first_page_of_the_site_are_those_of_the_readme():
+    first = BLOCK.findall((ROOT / "docs" / "index.md").read_text())
+    readme = BLOCK.findall((ROOT / "README.md").read_text())
+    assert first == [block for block in readme if block in first]
+    assert {language for language, _ in first} == {"bash", "python", "console"}
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_shell_blocks_name_what_exists(page):
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

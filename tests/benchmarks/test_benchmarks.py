@@ -5,14 +5,16 @@ import os
 import subprocess
 import sys
 from dataclasses import asdict
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from benchmarks import data
+from benchmarks.__main__ import DOCS, FIRST_PAGES, TABLE
 from benchmarks.engines.page import GOAL as ENGINE_GOAL
 from benchmarks.measure import Samples, median, percentile
-from benchmarks.report import page
+from benchmarks.report import page, summary
 from benchmarks.results import shown
 from benchmarks.run import QUICK
 from benchmarks.targets import Goal, times_lancedb
@@ -119,14 +121,10 @@ def test_the_page_says_what_was_reached_missed_and_not_measured():
     assert "* Qdrant Edge: ImportError: no such module" in lines
 
 
-def test_the_table_of_the_readme_is_that_of_the_results():
-    from pathlib import Path
-
-    from benchmarks.__main__ import README, TABLE
-    from benchmarks.report import summary
-
-    results = Path(__file__).parents[2] / "docs" / "benchmarks" / "results.json"
-    (found,) = TABLE.finditer(README.read_text())
+@pytest.mark.parametrize("first_page", FIRST_PAGES, ids=lambda page: page.name)
+def test_the_tables_of_the_first_pages_are_those_of_the_results(first_page: Path):
+    results = DOCS / "benchmarks" / "results.json"
+    (found,) = TABLE.finditer(first_page.read_text())
     assert found[0] == found[1] + summary(json.loads(results.read_text())) + "\n" + found[2]
 
 
