@@ -17,7 +17,7 @@ from crewai.memory import Memory
 
 import mnemosyne_vcs
 from mnemosyne_vcs.adapters.crewai import register
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 
 class Model(BaseLLM):

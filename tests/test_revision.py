@@ -7,7 +7,7 @@ import pytest
 from conftest import Clock
 from mnemosyne_vcs import InvalidRevisionError, NotFoundError, Repository, ValidationError
 from mnemosyne_vcs.engine.protocol import RefUpdate
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 HOUR = 3_600_000
 

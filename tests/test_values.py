@@ -235,3 +235,38 @@ def test_a_transaction_that_transact_ran_is_over(repo):
 
     with pytest.raises(TransactionDoneError):
         seen[0].put("y", 1)
+
+
+def test_a_commit_says_what_it_is(repo):
+    commit = repo.put("a", 1, author="me", message="why\nand more")
+
+    assert str(commit) == commit.id
+    assert commit.id[7:17] == commit.short_id
+    assert repo.resolve(commit.short_id) == repo.resolve(str(commit)) == commit
+    assert repr(commit).startswith(f"<Commit {commit.short_id} ")
+    assert repr(commit).endswith(" by me: why>")
+
+
+def test_what_a_repr_quotes_stays_on_its_line(repo):
+    commit = repo.put("a", 1, author="me\n<Commit forged>", message="x\u202ey")
+
+    assert "\n" not in repr(commit)
+    assert r"me\n<Commit forged>: x\u202ey" in repr(commit)
+
+
+def test_a_repr_leaves_out_what_is_not_known(repo):
+    repo.put("a", {"n": 1}, provenance=Provenance(source="mail"))
+    record = repo["a"]
+
+    assert repr(record.provenance) == "Provenance(source='mail')"
+    assert repr(record) == (
+        "Record(key='a', content={'n': 1}, "
+        f"provenance=Provenance(source='mail'), transaction_id='{record.transaction_id}')"
+    )
+
+
+def test_a_repr_of_a_large_record_is_short(repo):
+    repo.put("a", {str(n): "long " * 1_000 for n in range(1_000)})
+
+    assert len(repr(repo["a"])) < 3_000
+    assert repr(repo.at()) == f"<Snapshot of {repo.resolve().short_id}: 1 record>"

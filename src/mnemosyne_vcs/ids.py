@@ -7,7 +7,7 @@ import libipld
 
 from mnemosyne_vcs.errors import ValidationError
 
-__all__ = ["DAG_CBOR", "RAW", "Id", "parse_id", "text_id"]
+__all__ = ["DAG_CBOR", "ID_START", "RAW", "Id", "parse_id", "short_id", "text_id"]
 
 Id: TypeAlias = bytes
 """The 36 bytes of a CIDv1: version 1, the codec, sha2-256, 32 bytes of digest."""
@@ -17,6 +17,9 @@ DAG_CBOR = b"\x01\x71\x12\x20"
 
 RAW = b"\x01\x55\x12\x20"
 """How the id of a vector begins."""
+
+ID_START = "bafyrei"
+"""How the text of a commit's, node's or record's id begins."""
 
 
 def text_id(block: Id) -> str:
@@ -38,3 +41,8 @@ def parse_id(text: str) -> Id:
     if len(block) != 36 or block[:4] not in (DAG_CBOR, RAW) or text_id(block) != text:
         raise ValidationError(f"{text!r} is not a valid object id")
     return block
+
+
+def short_id(text: str) -> str:
+    """The part of an id that people are shown: ten characters, without what all ids share."""
+    return text.removeprefix(ID_START)[:10]

@@ -4,10 +4,13 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
+from reprlib import Repr
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
 
 from mnemosyne_vcs.frozen import freeze
-from mnemosyne_vcs.ids import Id, parse_id
+from mnemosyne_vcs.ids import Id, parse_id, short_id
+from mnemosyne_vcs.notebook import html_table
+from mnemosyne_vcs.visible import printable
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +35,7 @@ __all__ = [
     "SearchHit",
     "Vectors",
     "moment_of",
+    "moment_text",
     "named",
 ]
 
@@ -39,6 +43,10 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The moment that times are counted from."""
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+_REPR = Repr()
+_REPR.maxlevel, _REPR.maxdict, _REPR.maxlist, _REPR.maxtuple = 4, 12, 12, 12
+_REPR.maxstring = _REPR.maxother = 120
+
 ChangeKind = Literal["added", "changed", "removed", "moved"]
 ConflictKind = Literal["edit/edit", "edit/delete", "delete/edit", "add/add", "move/move", "same-id"]
 
@@ -72,6 +80,9 @@ class Provenance:
     trace_id: str | None = None
     span_id: str | None = None
     note: str | None = None
+
+    def __repr__(self) -> str:
+        return f"Provenance({', '.join(f'{k}={v!r}' for k, v in self.known().items())})"
 
     def known(self) -> dict[str, Any]:
         """The fields that are known, by name."""
@@ -189,6 +200,26 @@ class Record:
     def __hash__(self) -> int:
         return hash((self.key, self.transaction_id))
 
+    def __repr__(self) -> str:
+        shown = [
+            f"{name}={_REPR.repr(value)}"
+            for name, value in self._attributes()
+            if name == "content" or value not in (None, UNKNOWN, {})
+        ]
+        return f"Record({', '.join(shown)})"
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            [
+                (name, ", ".join(map(repr, value)) if name == "vectors" else value)
+                for name, value in (*self._attributes(), *self.provenance.known().items())
+                if value is not None and name != "provenance"
+            ]
+        )
+
+    def _attributes(self) -> list[tuple[str, Any]]:
+        return [(each.name, getattr(self, each.name)) for each in fields(self)]
+
     @property
     def embedding(self) -> "Vector | None":
         """The vector named `""`: float32, shape `(dimension,)`, or None."""
@@ -247,6 +278,31 @@ class Commit:
     def __post_init__(self) -> None:
         freeze(self, "trailers")
 
+    def __str__(self) -> str:
+        """The commit's id, which names it wherever a revision is taken."""
+        return self.id
+
+    def __repr__(self) -> str:
+        time, title = moment_text(self.timestamp_ms), self.message.partition("\n")[0]
+        return f"<Commit {self.short_id} {time} by {printable(f'{self.author}: {title}')}>"
+
+    def _repr_html_(self) -> str:
+        return html_table(
+            [
+                ("id", self.id),
+                ("parents", ", ".join(map(short_id, self.parents))),
+                ("author", self.author),
+                ("time", moment_text(self.timestamp_ms)),
+                ("message", self.message),
+                *self.trailers.items(),
+            ]
+        )
+
+    @property
+    def short_id(self) -> str:
+        """The ten characters of `id` that `mnem` shows; they name the commit too."""
+        return short_id(self.id)
+
     @cached_property
     def cid(self) -> Id:
         """`id` as bytes, as the core knows it."""
@@ -285,6 +341,17 @@ def moment_of(milliseconds: int) -> datetime | int:
         return milliseconds
 
 
+def moment_text(milliseconds: int) -> str:
+    """A time as a revision takes it, such as `2026-11-30 09:44:12Z`.
+
+    One that is not in the years 1 to 9999 is the number of milliseconds, such as `1790000000 ms`.
+    """
+    found = moment_of(milliseconds)
+    if isinstance(found, int):
+        return f"{found} ms"
+    return f"{found.replace(tzinfo=None).isoformat(' ', 'seconds')}Z"
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """How one key differs between two states.
@@ -300,6 +367,10 @@ class Change:
     kind: ChangeKind
     before: Record | None
     after: Record | None
+
+    def _repr_html_(self) -> str:
+        sides = [None if each is None else each.content for each in (self.before, self.after)]
+        return html_table([(self.key, self.kind, *sides)], ["key", "kind", "before", "after"])
 
 
 @dataclass(frozen=True, slots=True)

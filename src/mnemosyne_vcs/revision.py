@@ -23,14 +23,14 @@ from sys import maxsize
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import Enumerates, HasReflog
 from mnemosyne_vcs.errors import InvalidRevisionError, NotFoundError
-from mnemosyne_vcs.format.objects import ID_START, is_commit_id, is_vector, object_kind
+from mnemosyne_vcs.format.objects import is_commit_id, is_vector, object_kind
 from mnemosyne_vcs.format.validation import milliseconds_of
 from mnemosyne_vcs.graph import ancestors, first_parents
-from mnemosyne_vcs.ids import parse_id, text_id
+from mnemosyne_vcs.ids import ID_START, parse_id, short_id, text_id
 from mnemosyne_vcs.model import Commit, ReflogEntry, Revision
 from mnemosyne_vcs.refs import BRANCH, REMOTE, TAG, branch_ref
 
-__all__ = ["parse_time", "resolve", "short_id"]
+__all__ = ["parse_time", "resolve"]
 
 _REVISION = re.compile(r"(?P<name>[^~^@{}]+)(?P<steps>(?:~\d*|\^\d*|@\{[^{}]*\})*)", re.ASCII)
 _STEP = re.compile(r"~(?P<back>\d*)|\^(?P<parent>\d*)|@\{(?P<then>[^{}]*)\}", re.ASCII)
@@ -43,11 +43,6 @@ _MILLISECONDS = {
     "week": 604_800_000,
 }
 _MIN_PREFIX = 4
-
-
-def short_id(commit_id: str) -> str:
-    """The part of a commit id that people are shown: ten characters, without what all ids share."""
-    return commit_id.removeprefix(ID_START)[:10]
 
 
 def resolve(blocks: Blocks, revision: Revision, now: int) -> Commit:

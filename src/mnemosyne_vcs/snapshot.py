@@ -11,6 +11,7 @@ from mnemosyne_vcs.format.objects import vector_floats, vector_of_floats
 from mnemosyne_vcs.format.validation import check_limit, check_text
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Record, SearchHit
+from mnemosyne_vcs.notebook import html_table
 from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.views.cache import Kind, View, ViewCache
 from mnemosyne_vcs.views.where import Where, predicate
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from mnemosyne_vcs.views.vectors import VectorView
 
 __all__ = ["Snapshot"]
+
+_SHOWN = 20
 
 A = TypeVar("A")
 V = TypeVar("V", bound=View)
@@ -59,7 +62,18 @@ class Snapshot(Mapping[str, Record]):
         self._embed = embed
 
     def __repr__(self) -> str:
-        return f"<Snapshot of {self.commit.id}: {len(self)} records>"
+        count = len(self)
+        return f"<Snapshot of {self.commit.short_id}: {count} record{'s' * (count != 1)}>"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (record.key, record.content, record.provenance.source, record.provenance.agent)
+            for record in self.scan(limit=_SHOWN)
+        ]
+        more = len(self) - len(rows)
+        if more:
+            rows.append((f"… and {more:,} more", None, None, None))
+        return html_table(rows, ["key", "content", "source", "agent"])
 
     def __reduce__(self) -> NoReturn:
         raise TypeError(

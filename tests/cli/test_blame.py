@@ -1,7 +1,7 @@
 """`mnem blame`."""
 
 import mnemosyne_vcs
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 from .conftest import NOTE, PLAN, TEAM, memory
 

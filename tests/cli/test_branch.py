@@ -2,7 +2,7 @@
 
 import pytest
 
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 from .conftest import heads
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 from .conftest import NOTE, PLAN, TEAM
 

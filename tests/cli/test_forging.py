@@ -12,7 +12,7 @@ from mnemosyne_vcs import Provenance, Repository
 from mnemosyne_vcs.cli import output
 from mnemosyne_vcs.cli.app import mnem as app
 from mnemosyne_vcs.cli.output import dumps
-from mnemosyne_vcs.cli.visible import printable
+from mnemosyne_vcs.visible import printable
 
 HIDDEN = (
     "\x00\x07\x1b\x7f\x85\x9b\r\n\t\v\f\x1c\u2028\u2029\u202a\u202e\u2066\u2069\u061c\u200e\u200f"

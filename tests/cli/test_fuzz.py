@@ -17,7 +17,7 @@ import mnemosyne_vcs
 from mnemosyne_vcs import Provenance
 from mnemosyne_vcs.cli.app import mnem
 from mnemosyne_vcs.cli.failures import EXIT_CODES
-from mnemosyne_vcs.cli.visible import printable
+from mnemosyne_vcs.visible import printable
 
 GROUP = click.Context(mnem, info_name="mnem")
 VERBS = [verb for verb in mnem.list_commands(GROUP) if verb != "demo"]

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 import mnemosyne_vcs
 from mnemosyne_vcs.cli.graph import ASCII, UNICODE, draw
+from mnemosyne_vcs.ids import short_id
 from mnemosyne_vcs.present.graph_layout import Edge, layout
-from mnemosyne_vcs.revision import short_id
 
 from .conftest import RUN_2
 

@@ -3,7 +3,7 @@
 import pytest
 
 import mnemosyne_vcs
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 from .conftest import PLAN, RUN_1, RUN_2, SAVE_1, TEAM
 

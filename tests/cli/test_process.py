@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import mnemosyne_vcs
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 from .conftest import PLAN
 

@@ -1,6 +1,6 @@
 """`mnem reflog`."""
 
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 
 class TestReflog:

@@ -1,6 +1,6 @@
 """`mnem status`."""
 
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 
 class TestStatus:

@@ -1,7 +1,7 @@
 """`mnem why`."""
 
 import mnemosyne_vcs
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
 
 from .conftest import PLAN, RUN_2, TEAM
 

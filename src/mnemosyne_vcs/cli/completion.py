@@ -9,11 +9,11 @@ import click
 import mnemosyne_vcs
 from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.cli.visible import printable
 from mnemosyne_vcs.errors import MnemosyneError
+from mnemosyne_vcs.ids import short_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.repository import Repository
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.visible import printable
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem

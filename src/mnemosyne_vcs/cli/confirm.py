@@ -8,7 +8,7 @@ import click
 
 from mnemosyne_vcs.cli.output import is_terminal
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.cli.visible import printable
+from mnemosyne_vcs.visible import printable
 
 __all__ = ["ask", "check_askable", "dry_run_option", "yes_option"]
 

@@ -4,14 +4,13 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import datetime
 from typing import cast
 
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.history.fields import FieldChange, field_changes
+from mnemosyne_vcs.ids import short_id
 from mnemosyne_vcs.merge.branches import RESOLVED
-from mnemosyne_vcs.model import JSON, Change, Commit, Record, moment_of
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.model import JSON, Change, Commit, Record, moment_text
 
 __all__ = [
     "CHANGE_KINDS",
@@ -21,7 +20,6 @@ __all__ = [
     "change_counts",
     "changes",
     "counted",
-    "moment",
     "origin",
     "plain",
     "preview",
@@ -39,17 +37,6 @@ CHANGE_KINDS = ("added", "changed", "moved", "removed")
 """The kinds of a change, in the order in which they are counted."""
 _TRAILER_NAMES = {"Run-Id": "run", "Save-Id": "save", "Crew": "crew"}
 _FIELD_LENGTH = 200
-
-
-def moment(milliseconds: int) -> str:
-    """A time as a revision takes it, such as `2026-11-30 09:44:12Z`.
-
-    One that is not in the years 1 to 9999 is the number of milliseconds, such as `1790000000 ms`.
-    """
-    found = moment_of(milliseconds)
-    if not isinstance(found, datetime):
-        return f"{milliseconds} ms"
-    return f"{found.replace(tzinfo=None).isoformat(' ', 'seconds')}Z"
 
 
 def age(milliseconds: int, now: int) -> str:
@@ -94,7 +81,7 @@ def byline(commit: Commit) -> list[Part]:
     return [
         Styled(short_id(commit.id), "id"),
         "  ",
-        moment(commit.timestamp_ms),
+        moment_text(commit.timestamp_ms),
         "  ",
         commit.author,
     ]

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple, TextIO, TypeAlias
 
-from mnemosyne_vcs.cli.visible import printable, printable_json
 from mnemosyne_vcs.errors import EngineError
+from mnemosyne_vcs.visible import printable, printable_json
 
 if TYPE_CHECKING:
     from rich.console import Console

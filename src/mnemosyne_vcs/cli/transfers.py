@@ -8,8 +8,8 @@ import click
 from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.streams import STREAM, stdin_bytes, stdout_bytes
+from mnemosyne_vcs.ids import short_id
 from mnemosyne_vcs.paths import path_text
-from mnemosyne_vcs.revision import short_id
 from mnemosyne_vcs.sync.branches import TransferReport
 from mnemosyne_vcs.sync.bundles import Bundle
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, cast
 import libipld
 
 from mnemosyne_vcs.errors import CorruptObjectError, ValidationError
-from mnemosyne_vcs.ids import DAG_CBOR, RAW, Id, text_id
+from mnemosyne_vcs.ids import DAG_CBOR, ID_START, RAW, Id, text_id
 from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance
 
 if TYPE_CHECKING:
@@ -51,9 +51,6 @@ __all__ = [
 
 VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + RAW
 """How a link to a vector begins in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
-
-ID_START = "bafyrei"
-"""How the id of every commit, node and record begins in text."""
 
 _COMMIT_ID = re.compile(f"{ID_START}[a-h][a-z2-7]{{50}}[aeimquy4]")
 _LINKS = re.compile(re.escape(VECTOR_LINK) + b"(.{32})", re.DOTALL)

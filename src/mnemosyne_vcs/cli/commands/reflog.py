@@ -4,14 +4,14 @@ from itertools import islice
 
 import click
 
-from mnemosyne_vcs.cli import completion, describe
+from mnemosyne_vcs.cli import completion
 from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Part, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.format.validation import check_limit
-from mnemosyne_vcs.model import ReflogEntry
+from mnemosyne_vcs.ids import short_id
+from mnemosyne_vcs.model import ReflogEntry, moment_text
 from mnemosyne_vcs.present.to_json import reflog_json
-from mnemosyne_vcs.revision import short_id
 
 
 @click.command("reflog", cls=PagedVerb)
@@ -37,5 +37,5 @@ def command(session: Session, name: str | None, limit: int | None) -> None:
 
 def _row(name: str, number: int, move: ReflogEntry) -> list[Part]:
     target = Styled(short_id(move.new), "id") if move.new else Styled("deleted", "bad")
-    when = describe.moment(move.timestamp_ms)
+    when = moment_text(move.timestamp_ms)
     return [Styled(f"{name}@{{{number}}}", "key"), target, when, move.author or "–", move.message]

@@ -7,7 +7,7 @@ from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Output, Styled, dumps
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.branches import RESOLVED
-from mnemosyne_vcs.model import Commit, Record
+from mnemosyne_vcs.model import Commit, Record, moment_text
 from mnemosyne_vcs.present.lookup import locate
 from mnemosyne_vcs.present.to_json import change_json, commit_json, record_json
 from mnemosyne_vcs.repository import Repository
@@ -46,7 +46,7 @@ def _show_commit(output: Output, repository: Repository, commit: Commit) -> None
             ("commit", Styled(commit.id, "id")),
             *(("parent", Styled(parent, "id")) for parent in commit.parents),
             ("author", commit.author),
-            ("time", describe.moment(commit.timestamp_ms)),
+            ("time", moment_text(commit.timestamp_ms)),
             *(
                 (_trailer(name), value)
                 for name, value in commit.trailers.items()
@@ -83,7 +83,7 @@ def _show_record(output: Output, record: Record, writer: Commit) -> None:
         [
             ("written by", writer.author),
             ("commit", Styled(writer.id, "id")),
-            ("time", describe.moment(writer.timestamp_ms)),
+            ("time", moment_text(writer.timestamp_ms)),
             *describe.origin(record),
             *(
                 (f"vector {name}" if name else "embedding", describe.counted(size, "dimension"))
@@ -91,7 +91,7 @@ def _show_record(output: Output, record: Record, writer: Commit) -> None:
             ),
             *([("embedder", record.embedder)] if record.embedder else []),
             *(
-                [("event time", describe.moment(record.event_time))]
+                [("event time", moment_text(record.event_time))]
                 if record.event_time is not None
                 else []
             ),

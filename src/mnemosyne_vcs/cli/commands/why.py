@@ -8,7 +8,7 @@ from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.model import Blame, Commit
+from mnemosyne_vcs.model import Blame, Commit, moment_text
 from mnemosyne_vcs.present.lookup import history_of
 from mnemosyne_vcs.present.to_json import blame_json
 from mnemosyne_vcs.repository import Repository
@@ -57,7 +57,7 @@ def _show_present(output: Output, written: Blame, changed: Commit) -> None:
         [
             ("written by" if record else "deleted by", commit.author),
             ("commit", Styled(commit.id, "id")),
-            ("time", f"{describe.moment(commit.timestamp_ms)}, {ago}"),
+            ("time", f"{moment_text(commit.timestamp_ms)}, {ago}"),
             *([("message", commit.message)] if commit.message else []),
             *(describe.origin(record) if record else []),
         ]

@@ -6,7 +6,7 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from mnemosyne_vcs.cli.visible import printable
+from mnemosyne_vcs.visible import printable
 
 __all__ = ["ConsoleNarrator"]
 

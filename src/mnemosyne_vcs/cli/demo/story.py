@@ -6,11 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.demo.desk import Answer, Desk
 from mnemosyne_vcs.errors import AlreadyExistsError
-from mnemosyne_vcs.model import Blame, Commit
-from mnemosyne_vcs.revision import short_id
+from mnemosyne_vcs.ids import short_id
+from mnemosyne_vcs.model import Blame, Commit, moment_text
 
 __all__ = ["Narrator", "Story", "tell"]
 
@@ -187,5 +186,5 @@ def _show_commits(desk: Desk, since: Commit | None, narrator: Narrator) -> None:
 
 
 def _summary(commit: Commit) -> str:
-    when = describe.moment(commit.timestamp_ms)
+    when = moment_text(commit.timestamp_ms)
     return f"{short_id(commit.id)}  {when}  {commit.author}: {commit.message}"

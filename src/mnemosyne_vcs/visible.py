@@ -1,7 +1,8 @@
 """Text from elsewhere, drawn so that all of it is seen and none of it steers what is around it.
 
-A line break in a record must not begin a line of `mnem`'s own, a mark for the direction of writing
-must not turn one around, and what takes no room must not make two different texts look alike.
+A line break in a record must not begin a line of the program's own, a mark for the direction of
+writing must not turn one around, and what takes no room must not make two different texts look
+alike.
 """
 
 import re
