@@ -17,7 +17,6 @@ from crewai.memory import Memory
 
 import mnemosyne_vcs
 from mnemosyne_vcs.adapters.crewai import register
-from mnemosyne_vcs.ids import short_id
 
 
 class Model(BaseLLM):
@@ -45,4 +44,4 @@ Crew(agents=[analyst], tasks=[task], memory=memory).kickoff()
 
 with mnemosyne_vcs.open(url, read_only=True) as repository:
     for commit in repository.log():
-        print(short_id(commit.id), commit.author, commit.message, dict(commit.trailers))
+        print(commit.short_id, commit.author, commit.message, dict(commit.trailers))

@@ -180,3 +180,17 @@ def test_a_bundle_brings_no_such_name(repo: Repository, tmp_path: Path):
         repo.import_bundle(path)
     repo.import_bundle(path, prefix="theirs/")
     assert f"theirs/{commit.id}" in repo.branches()
+
+
+def test_a_commit_is_found_by_its_id(repo):
+    commit = repo.put("a", 1)
+    repo.create_tag(commit.short_id[:5])  # a name that could be the start of an id
+
+    for text in (commit.id, commit.id[:15], commit.short_id, commit.short_id.upper()):
+        assert repo.commit(text) == commit
+    assert repo.commit(commit.short_id[:5]) == commit
+    for wrong in ("main", "abc", f"{commit.short_id}~1", "a b c d"):
+        with pytest.raises((InvalidRevisionError, NotFoundError)):
+            repo.commit(wrong)
+    with pytest.raises(InvalidRevisionError, match="string"):
+        repo.commit(7)

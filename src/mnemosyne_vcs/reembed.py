@@ -4,13 +4,12 @@ import json
 from collections.abc import Callable
 from typing import Any
 
+from mnemosyne_vcs.embedding import Embed, embed_all
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.model import Record
-from mnemosyne_vcs.transaction.transaction import Embed, Transaction
+from mnemosyne_vcs.transaction.transaction import Transaction
 
 __all__ = ["Reembedding", "text_of"]
-
-_BATCH = 128
 
 
 def text_of(record: Record) -> str:
@@ -61,7 +60,8 @@ class Reembedding:
             text = self._text(record) if self._vector in record.vectors else None
             if text is not None:
                 found.append((record, _checked(text, record.key)))
-        self._learn([text for _, text in found])
+        new = (text for _, text in found if text not in self._known)
+        self._known.update(embed_all(self._embed, new))
         for record, text in found:
             kept = {name: record.vectors[name] for name in record.vectors if name != self._vector}
             transaction.put(
@@ -73,19 +73,6 @@ class Reembedding:
                 event_time=record.event_time,
             )
         return len(found)
-
-    def _learn(self, texts: list[str]) -> None:
-        """Embed the texts that are not known yet, some at a time."""
-        new = [text for text in dict.fromkeys(texts) if text not in self._known]
-        for start in range(0, len(new), _BATCH):
-            batch = new[start : start + _BATCH]
-            vectors = self._embed(batch)
-            if len(vectors) != len(batch):
-                raise ValidationError(
-                    f"embed gave {len(vectors)} vectors for {len(batch)} texts; "
-                    "it must give one for each"
-                )
-            self._known.update(zip(batch, vectors, strict=True))
 
 
 def _checked(text: object, key: str) -> str:

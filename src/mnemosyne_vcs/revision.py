@@ -26,11 +26,11 @@ from mnemosyne_vcs.errors import InvalidRevisionError, NotFoundError
 from mnemosyne_vcs.format.objects import is_commit_id, is_vector, object_kind
 from mnemosyne_vcs.format.validation import milliseconds_of
 from mnemosyne_vcs.graph import ancestors, first_parents
-from mnemosyne_vcs.ids import ID_START, parse_id, short_id, text_id
+from mnemosyne_vcs.ids import ID_START, parse_id, text_id
 from mnemosyne_vcs.model import Commit, ReflogEntry, Revision
 from mnemosyne_vcs.refs import BRANCH, REMOTE, TAG, branch_ref
 
-__all__ = ["parse_time", "resolve"]
+__all__ = ["find_commit", "parse_time", "resolve"]
 
 _REVISION = re.compile(r"(?P<name>[^~^@{}]+)(?P<steps>(?:~\d*|\^\d*|@\{[^{}]*\})*)", re.ASCII)
 _STEP = re.compile(r"~(?P<back>\d*)|\^(?P<parent>\d*)|@\{(?P<then>[^{}]*)\}", re.ASCII)
@@ -43,6 +43,7 @@ _MILLISECONDS = {
     "week": 604_800_000,
 }
 _MIN_PREFIX = 4
+_ID_PART = re.compile(f"[a-zA-Z2-7]{{{_MIN_PREFIX},}}")
 
 
 def resolve(blocks: Blocks, revision: Revision, now: int) -> Commit:
@@ -77,6 +78,27 @@ def resolve(blocks: Blocks, revision: Revision, now: int) -> Commit:
     return commit
 
 
+def find_commit(blocks: Blocks, text: str) -> Commit:
+    """The commit of an id, or of a start of one that no other commit shares.
+
+    Raises:
+        InvalidRevisionError: the text is not the start of an id, or several commits start so.
+        NotFoundError: no commit's id starts so.
+    """
+    _check_text(text)
+    if is_commit_id(text):
+        return _by_id(blocks, text)
+    if not _ID_PART.fullmatch(text):
+        raise InvalidRevisionError(
+            f"{text!r:.80} is not the start of a commit id; "
+            f"write at least {_MIN_PREFIX} of its characters"
+        )
+    found = _the_one_that_starts(blocks, text)
+    if found is None:
+        raise NotFoundError(f"there is no commit {text!r} in {blocks.engine.url}")
+    return found
+
+
 def _check_text(revision: object) -> None:
     if not isinstance(revision, str):
         raise InvalidRevisionError(
@@ -94,7 +116,7 @@ def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str)
     parent = _number(step["parent"] or "1")
     if parent > len(commit.parents):
         raise NotFoundError(
-            f"{revision!r}: commit {short_id(commit.id)} has {len(commit.parents)} parents"
+            f"{revision!r}: commit {commit.short_id} has {len(commit.parents)} parents"
         )
     return blocks.commit(commit.parent_cids[parent - 1]) if parent else commit
 
@@ -106,7 +128,7 @@ def _back(blocks: Blocks, commit: Commit, steps: int, revision: str) -> Commit:
     found = next(islice(line, steps, None), None) if steps <= commit.generation else None
     if found is None:
         raise NotFoundError(
-            f"{revision!r}: commit {short_id(commit.id)} has no first parent that many steps back"
+            f"{revision!r}: commit {commit.short_id} has no first parent that many steps back"
         )
     return found
 
@@ -123,20 +145,25 @@ def _named(blocks: Blocks, name: str) -> Commit:
     for kind in (BRANCH, TAG, REMOTE):
         if head := blocks.engine.ref(kind + name):
             return blocks.commit(head)
-    matches = _by_prefix(blocks, name.lower())
-    if len(matches) > 1:
-        shown = ", ".join(short_id(commit.id) for commit in matches)
-        raise InvalidRevisionError(f"{name!r} is the start of several commit ids: {shown}")
-    if not matches and name == "HEAD":
+    found = _the_one_that_starts(blocks, name)
+    if found is None and name == "HEAD":
         raise NotFoundError(
             "there is no HEAD here, since no branch is checked out: name one, such as `main`"
         )
-    if not matches:
+    if found is None:
         raise NotFoundError(
             f"there is no branch, tag or commit {name!r} in {blocks.engine.url}; "
             "`branches()`, `tags()` and `log()` list what there is"
         )
-    return matches[0]
+    return found
+
+
+def _the_one_that_starts(blocks: Blocks, text: str) -> Commit | None:
+    matches = _by_prefix(blocks, text.lower())
+    if len(matches) > 1:
+        shown = ", ".join(commit.short_id for commit in matches)
+        raise InvalidRevisionError(f"{text!r} is the start of several commit ids: {shown}")
+    return matches[0] if matches else None
 
 
 def _by_id(blocks: Blocks, commit_id: str) -> Commit:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.embedding import Embed, VectorLike, floats_of
 from mnemosyne_vcs.errors import DimensionError, NotFoundError, ValidationError
-from mnemosyne_vcs.format.objects import vector_floats, vector_of_floats
+from mnemosyne_vcs.format.objects import vector_of_floats
 from mnemosyne_vcs.format.validation import check_limit, check_text
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Record, SearchHit
@@ -18,7 +19,6 @@ from mnemosyne_vcs.views.where import Where, predicate
 
 if TYPE_CHECKING:
     from mnemosyne_vcs.model import Vector
-    from mnemosyne_vcs.transaction.transaction import Embed, VectorLike
     from mnemosyne_vcs.views.keys import Keep, Selection
     from mnemosyne_vcs.views.server_search import IndexedVectors
     from mnemosyne_vcs.views.vectors import VectorView
@@ -53,7 +53,7 @@ class Snapshot(Mapping[str, Record]):
     """
 
     def __init__(
-        self, blocks: Blocks, commit: Commit, views: ViewCache, embed: "Embed | None" = None
+        self, blocks: Blocks, commit: Commit, views: ViewCache, embed: Embed | None = None
     ) -> None:
         self.commit = commit
         self._tree = Tree.of(blocks, commit)
@@ -184,7 +184,7 @@ class Snapshot(Mapping[str, Record]):
 
     def search(
         self,
-        query: "VectorLike",
+        query: VectorLike,
         *,
         prefix: str = "",
         where: Where | None = None,
@@ -220,13 +220,7 @@ class Snapshot(Mapping[str, Record]):
                 be.
         """
         prefix, vector = check_text(prefix, "prefix"), check_text(vector, "a vector's name")
-        if isinstance(query, str):
-            if self._embed is None:
-                raise ValidationError(
-                    "the query is text, and the repository was opened without `embed`"
-                )
-            query = self._embed([query])[0]
-        floats = vector_of_floats(vector_floats(query, "the query"))
+        floats = vector_of_floats(floats_of(query, "the query", self._embed))
         hits = self._nearest(
             vector,
             floats,

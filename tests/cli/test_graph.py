@@ -124,6 +124,17 @@ class TestLog:
         assert len(mnem("log", "--all", "--json").lines) == 3
         assert "(what-if)" in mnem("log", "--all", "--graph").stdout
 
+    def test_filters_go_with_all(self, mnem, store):
+        with mnemosyne_vcs.open(store.path) as repo:
+            there = repo.put("x/1", 1, branch="what-if", author="ann")
+            repo.put("x/1", 2, author="bob")
+
+        assert mnem("log", "--all", "--oneline", "--author", "ann").lines == [
+            line for line in mnem("log", "--all", "--oneline").lines if there.short_id in line
+        ]
+        assert len(mnem("log", "--all", "--oneline", "--key", "x/1").lines) == 2
+        assert len(mnem("log", "--all", "--oneline", "--prefix", "x/", "-n", "1").lines) == 1
+
     def test_characters_that_stdout_cannot_take(self, process, store, merged):
         lines = process("log", "--graph", "--oneline", PYTHONIOENCODING="ascii").lines
 
@@ -133,9 +144,7 @@ class TestLog:
         assert mnem("log", "--graph", "--json").stdout == mnem("log", "--json").stdout
 
     @pytest.mark.parametrize(
-        "arguments",
-        [("--graph", "--key", "x"), ("--all", "--author", "x"), ("--all", "main"),
-         ("--all", "--first-parent")],
-    )  # fmt: skip
+        "arguments", [("--graph", "--key", "x"), ("--all", "main"), ("--all", "--first-parent")]
+    )
     def test_what_does_not_go_together(self, mnem, store, arguments):
         mnem("log", *arguments, code=2)

@@ -112,3 +112,36 @@ def test_a_log_reads_ahead_without_changing_its_order(tmp_path):
     with mnemosyne_vcs.open(tmp_path / "a.mnem") as repo:
         assert messages(Repository(Plain(repo.blocks.engine))) == ahead
     assert sorted(ahead) == sorted([*map(str, range(40)), "m"])
+
+
+@pytest.fixture
+def forked(repo: Repository) -> Repository:
+    """Two branches that went apart, and a tag on a commit that no branch has any more."""
+    repo = Repository(repo.blocks.engine, clock=count(1_789_999_980_000, 1000).__next__)
+    repo.put("t/a", 1, message="1", author="ann")
+    repo.create_branch("side")
+    repo.create_branch("gone")
+    repo.put("t/a", 2, message="2", author="ann")
+    repo.put("t/b", 2, message="s", branch="side", author="bob")
+    repo.put("u", 2, message="g", branch="gone", author="bob")
+    repo.create_tag("v1", "gone")
+    repo.delete_branch("gone")
+    return repo
+
+
+def test_the_log_of_all_branches_and_tags(forked: Repository):
+    assert messages(forked, all=True) == ["g", "s", "2", "1"]
+    assert messages(forked, all=True, limit=1) == ["g"]
+    assert messages(forked, all=True, author="bob") == ["g", "s"]
+    assert messages(forked, all=True, key="t/a") == ["2", "1"]
+    assert messages(forked, all=True, key="u") == ["g"]
+    assert messages(forked, all=True, prefix="t/") == ["s", "2", "1"]
+    assert messages(forked, all=True, since=1_789_999_981_500) == ["g", "s", "2"]
+    with pytest.raises(NotFoundError, match="no commit has had a record 'z'"):
+        forked.log(all=True, key="z")
+
+
+def test_the_log_of_all_branches_takes_no_revision(forked: Repository):
+    for wrong in ({"revision": "side"}, {"first_parent": True}):
+        with pytest.raises(ValidationError, match="all branches"):
+            forked.log(all=True, **wrong)  # type: ignore[arg-type]

@@ -10,7 +10,6 @@ import mnemosyne_vcs
 from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import MnemosyneError
-from mnemosyne_vcs.ids import short_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.visible import printable
@@ -73,7 +72,7 @@ def _revisions(repository: Repository, session: Session, start: str) -> Iterator
         for name, head in repository.remote_branches(remote).items():
             yield f"{remote}/{name}", _said(repository.resolve(head))
     for commit in islice(repository.log(session.branch), MOST_COMMITS):
-        short = short_id(commit.id)
+        short = commit.short_id
         yield short if short.startswith(start) else commit.id, _said(commit)
 
 

@@ -79,7 +79,7 @@ def preview(record: Record | None) -> str:
 def byline(commit: Commit) -> list[Part]:
     """Id, time and author of a commit."""
     return [
-        Styled(short_id(commit.id), "id"),
+        Styled(commit.short_id, "id"),
         "  ",
         moment_text(commit.timestamp_ms),
         "  ",

@@ -1,8 +1,9 @@
 """Reading history: the log, what a key has held, and how two states differ."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from heapq import heappop, heappush
+from heapq import heappop, heappush, merge
+from itertools import groupby
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
@@ -63,25 +64,33 @@ class Wanted:
 
 
 def log(
-    blocks: Blocks, head: Commit, wanted: Wanted | None = None, *, first_parent: bool = False
+    blocks: Blocks,
+    heads: Collection[Commit],
+    wanted: Wanted | None = None,
+    *,
+    first_parent: bool = False,
 ) -> Iterator[Commit]:
-    """A commit and its ancestors, newest first, without the empty first one.
+    """Commits and their ancestors, each once, newest first, without the empty first one.
 
     Args:
         blocks: the objects.
-        head: the commit to look back from.
+        heads: the commits to look back from; only one with `first_parent`.
         wanted: which of them; all if not given.
         first_parent: only the line of first parents. A merge then stands for all that it
             brought, and counts as changing the keys in which it differs from its first parent.
 
     Raises:
         NotFoundError: no commit up to there has had the key.
-        ValidationError: both a key and a prefix are given.
+        ValidationError: both a key and a prefix are given, or several heads with `first_parent`.
     """
     wanted = wanted or Wanted()
     if wanted.key is not None and wanted.prefix is not None:
         raise ValidationError("a log is of one key or of a prefix; give one of them")
-    commits = _line(blocks, head, wanted) if first_parent else _all(blocks, head, wanted)
+    if first_parent:
+        (head,) = heads
+        commits = _line(blocks, head, wanted)
+    else:
+        commits = _all(blocks, heads, wanted)
     return (c for c in commits if c.id != ROOT_COMMIT.id and wanted.admits(blocks, c))
 
 
@@ -136,11 +145,18 @@ def history(blocks: Blocks, key: str, at: Commit) -> Iterator[Blame]:
     Raises:
         NotFoundError: no commit up to there has had the key.
     """
+    return _values(blocks, _streams(blocks, key, [at]))
+
+
+def _streams(blocks: Blocks, key: str, heads: Collection[Commit]) -> "_Streams":
+    """The commits up to some heads that changed a key; raises if there are none."""
     streams = _Streams()
-    streams.add(key, changing(blocks, key, at))
+    for head in heads:
+        streams.add(key, changing(blocks, key, head))
     if not streams:
-        raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
-    return _values(blocks, streams)
+        where = f"no commit up to {next(iter(heads)).id}" if len(heads) == 1 else "no commit"
+        raise NotFoundError(f"{where} has had a record {key!r}")
+    return streams
 
 
 class _Streams:
@@ -158,8 +174,7 @@ class _Streams:
         for commit in commits:
             if (key, commit.id) not in self._seen:
                 self._seen.add((key, commit.id))
-                order = (-commit.generation, -commit.timestamp_ms, commit.id, key)
-                heappush(self._heap, (*order, commit, commits))
+                heappush(self._heap, (*_newest_first(commit), key, commit, commits))
                 return
 
     def pop(self) -> tuple[str, Commit, Iterator[Commit]]:
@@ -208,12 +223,25 @@ def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
     return (record for record in records if record.transaction_id == commit.transaction_id)
 
 
-def _all(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
+def _all(blocks: Blocks, heads: Collection[Commit], wanted: Wanted) -> Iterator[Commit]:
     if wanted.key is not None:
-        return (blame.commit for blame in history(blocks, wanted.key, head))
+        streams = _streams(blocks, wanted.key, heads)
+        return _each_once(blame.commit for blame in _values(blocks, streams))
     if wanted.prefix:
-        return changing_below(blocks, wanted.prefix, head)
-    return ancestors(blocks.walk(), [head.cid], since=wanted.since or 0)
+        below = (changing_below(blocks, wanted.prefix, head) for head in heads)
+        return _each_once(merge(*below, key=_newest_first))
+    cids = [head.cid for head in heads]
+    return ancestors(blocks.walk(), cids, since=wanted.since or 0)
+
+
+def _newest_first(commit: Commit) -> tuple[int, int, str]:
+    """The order of `graph.ancestors`."""
+    return (-commit.generation, -commit.timestamp_ms, commit.id)
+
+
+def _each_once(commits: Iterable[Commit]) -> Iterator[Commit]:
+    """Commits of which equal ones follow one another, each once."""
+    return (commit for commit, _ in groupby(commits))
 
 
 def _line(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:

@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias, cast, get_args
 
+from mnemosyne_vcs.embedding import VectorLike
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.merge.trees import Clash, Merged
 from mnemosyne_vcs.model import JSON, Conflict, Provenance
 from mnemosyne_vcs.transaction.changes import Held
-from mnemosyne_vcs.transaction.transaction import VectorLike
 
 __all__ = [
     "Resolution",

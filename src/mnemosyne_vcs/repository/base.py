@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.embedding import Embed
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import ReadOnlyError
 from mnemosyne_vcs.format.validation import check_text
@@ -12,7 +13,7 @@ from mnemosyne_vcs.refs import DEFAULT_BRANCH
 from mnemosyne_vcs.revision import resolve
 from mnemosyne_vcs.snapshot import Snapshot
 from mnemosyne_vcs.transaction.transact import transact
-from mnemosyne_vcs.transaction.transaction import Embed, Transaction, Writer
+from mnemosyne_vcs.transaction.transaction import Transaction, Writer
 from mnemosyne_vcs.views.cache import ViewCache
 
 __all__ = ["RepositoryBase", "now"]

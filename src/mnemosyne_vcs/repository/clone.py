@@ -7,6 +7,7 @@ from os import PathLike
 from pathlib import Path
 
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.embedding import Embed
 from mnemosyne_vcs.engine import canonical_url, file_of, open_engine
 from mnemosyne_vcs.engine.protocol import Engine, Enumerates, Exclusive, HasSettings
 from mnemosyne_vcs.errors import MnemosyneError, ValidationError
@@ -17,7 +18,6 @@ from mnemosyne_vcs.sync import branches as sync
 from mnemosyne_vcs.sync.branches import Mover
 from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE, add_remote, remotes
 from mnemosyne_vcs.sync.transfer import Progress
-from mnemosyne_vcs.transaction.transaction import Embed
 
 __all__ = ["clone"]
 

@@ -6,12 +6,13 @@ from itertools import islice
 
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
 from mnemosyne_vcs.format.validation import check_limit, check_moment, check_text
-from mnemosyne_vcs.graph import Verdict, bisect, is_ancestor
+from mnemosyne_vcs.graph import Verdict, bisect, is_ancestor, merge_bases
 from mnemosyne_vcs.history import log
 from mnemosyne_vcs.history.blame import blame, blame_all, blame_field
 from mnemosyne_vcs.model import Blame, Change, Commit, Revision, named
-from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT
+from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, ROOT_COMMIT, TAG, ref_heads
 from mnemosyne_vcs.repository.base import RepositoryBase
+from mnemosyne_vcs.revision import find_commit
 from mnemosyne_vcs.snapshot import Snapshot
 
 __all__ = ["_History"]
@@ -33,6 +34,7 @@ class _History(RepositoryBase):
         since: datetime | int | None = None,
         until: datetime | int | None = None,
         first_parent: bool = False,
+        all: bool = False,
         limit: int | None = None,
     ) -> Iterator[Commit]:
         """Commits up to a revision, newest first.
@@ -53,15 +55,20 @@ class _History(RepositoryBase):
             until: only commits of this time or earlier, and those dated in the future: a clock
                 was wrong, and when they were made is not known.
             first_parent: only the line of first parents, without the commits that merges brought.
+            all: the commits of all branches and tags, each once, in place of those up to one
+                revision.
             limit: how many at most.
 
         Raises:
             NotFoundError: the revision names nothing, or no commit has had the key.
             InvalidRevisionError: the revision is none.
-            ValidationError: both key and prefix are given, or an argument is not what it should
-                be.
+            ValidationError: both key and prefix are given, `all` is given with a revision or with
+                `first_parent`, or an argument is not what it should be.
         """
         limit = check_limit(limit)
+        if all and (first_parent or revision != DEFAULT_BRANCH):
+            raise ValidationError("a log of all branches takes neither a revision nor first_parent")
+        heads = self._named_commits() if all else [self.resolve(revision)]
         wanted = log.Wanted(
             None if key is None else check_text(key, "key"),
             None if prefix is None else check_text(prefix, "prefix"),
@@ -73,8 +80,7 @@ class _History(RepositoryBase):
             None if until is None else check_moment(until, "until"),
             self._writer.clock(),
         )
-        found = log.log(self.blocks, self.resolve(revision), wanted, first_parent=first_parent)
-        return islice(found, limit)
+        return islice(log.log(self.blocks, heads, wanted, first_parent=first_parent), limit)
 
     def history(self, key: str, at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
         """Every value that a key has had up to a revision, newest first, through moves and merges.
@@ -193,3 +199,34 @@ class _History(RepositoryBase):
         if good is not None and not is_ancestor(lookup, start.cid, end.cid):
             raise ValidationError(f"{named(good)} is not in the past of {named(bad)}")
         return bisect(lookup, probe, start.cid, end.cid, descend=descend)
+
+    def merge_base(self, a: Revision, b: Revision = DEFAULT_BRANCH) -> Commit:
+        """The newest commit that lies in the past of both revisions.
+
+        Where histories cross there are several that are none of each other's past; this is the
+        one of the highest generation, then id. A merge uses all of them.
+
+        Raises:
+            NotFoundError: a revision names nothing.
+            InvalidRevisionError: a revision is none.
+        """
+        ours, theirs = self.resolve(a), self.resolve(b)
+        return merge_bases(self.blocks.walk(), [ours.cid], theirs.cid)[-1]
+
+    def commit(self, commit_id: str) -> Commit:
+        """The commit of an id, or of the start of one; unlike `resolve`, no branch or tag.
+
+        Args:
+            commit_id: the id, or at least four characters that only one commit's id starts with;
+                the `bafyrei` that all ids share may be left out.
+
+        Raises:
+            NotFoundError: there is no such commit.
+            InvalidRevisionError: the text is not the start of an id, or several commits start so.
+        """
+        return find_commit(self.blocks, commit_id)
+
+    def _named_commits(self) -> list[Commit]:
+        """The commits that branches and tags point at."""
+        heads = {*ref_heads(self.blocks, BRANCH).values(), *ref_heads(self.blocks, TAG).values()}
+        return [self.blocks.commit(head) for head in heads]

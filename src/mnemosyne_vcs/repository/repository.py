@@ -1,16 +1,13 @@
 """The repository: the door to everything."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from os import PathLike
 from types import TracebackType
 from typing import Literal, NoReturn, Self
 
+from mnemosyne_vcs.embedding import Embed
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.format.validation import check_text
-from mnemosyne_vcs.graph import merge_bases
-from mnemosyne_vcs.model import JSON, Commit, Provenance, Revision
-from mnemosyne_vcs.refs import DEFAULT_BRANCH, initialise
+from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.repository.branches import _Branches
 from mnemosyne_vcs.repository.files import _Files
 from mnemosyne_vcs.repository.history import _History
@@ -20,8 +17,7 @@ from mnemosyne_vcs.repository.remotes import _Remotes
 from mnemosyne_vcs.repository.trace import _Trace
 from mnemosyne_vcs.repository.undo import _Undo
 from mnemosyne_vcs.repository.vector_index import _VectorIndex
-from mnemosyne_vcs.transaction.transact import transact
-from mnemosyne_vcs.transaction.transaction import Embed, Transaction, VectorLike
+from mnemosyne_vcs.repository.writing import _Writing
 
 __all__ = ["Durability", "Repository", "open_repository"]
 
@@ -73,6 +69,7 @@ def open_repository(
 
 class Repository(
     _Reading,
+    _Writing,
     _History,
     _Undo,
     _Trace,
@@ -119,81 +116,3 @@ class Repository(
         """Give back files, connections and cached views. A later call opens them again."""
         self._views.clear()
         self._engine.close()
-
-    def put(
-        self,
-        key: str,
-        content: JSON,
-        *,
-        branch: str = DEFAULT_BRANCH,
-        embedding: "VectorLike | None" = None,
-        vectors: "Mapping[str, VectorLike] | None" = None,
-        embedder: str | None = None,
-        provenance: Provenance | None = None,
-        event_time: datetime | int | None = None,
-        author: str | None = None,
-        message: str = "",
-        expect: Revision | None = None,
-    ) -> Commit:
-        """Write one record in a commit of its own; arguments and errors as in `Transaction.put`
-        and `transact`."""
-
-        def write(transaction: Transaction) -> None:
-            transaction.put(
-                key,
-                content,
-                embedding=embedding,
-                vectors=vectors,
-                embedder=embedder,
-                provenance=provenance,
-                event_time=event_time,
-            )
-
-        self._check_writable()
-        return transact(
-            self._writer,
-            write,
-            branch,
-            author=author,
-            message=message or f"put {key}",
-            reads=False,
-            expect=self._expected(expect),
-        )
-
-    def delete(
-        self,
-        key: str,
-        *,
-        branch: str = DEFAULT_BRANCH,
-        author: str | None = None,
-        message: str = "",
-        expect: Revision | None = None,
-    ) -> Commit:
-        """Delete one record in a commit of its own.
-
-        Raises:
-            NotFoundError: there is no such record or branch.
-            RefConflictError: the branch does not point at `expect`; nothing was written.
-            ReadOnlyError: the repository was opened for reading.
-            EngineError: the store failed, and the commit is not in it.
-        """
-        return self.transact(
-            lambda transaction: transaction.delete(key),
-            branch,
-            author=author,
-            message=message or f"delete {key}",
-            expect=expect,
-        )
-
-    def merge_base(self, a: Revision, b: Revision = DEFAULT_BRANCH) -> Commit:
-        """The newest commit that lies in the past of both revisions.
-
-        Where histories cross there are several that are none of each other's past; this is the
-        one of the highest generation, then id. A merge uses all of them.
-
-        Raises:
-            NotFoundError: a revision names nothing.
-            InvalidRevisionError: a revision is none.
-        """
-        ours, theirs = self.resolve(a), self.resolve(b)
-        return merge_bases(self.blocks.walk(), [ours.cid], theirs.cid)[-1]

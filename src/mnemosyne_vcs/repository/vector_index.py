@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from mnemosyne_vcs import tree
+from mnemosyne_vcs.embedding import Embed
 from mnemosyne_vcs.engine.vector_index import IndexesVectors
 from mnemosyne_vcs.errors import BusyError, EngineError, NotFoundError, ValidationError
 from mnemosyne_vcs.merge.mixing import check_mixing
@@ -10,7 +11,7 @@ from mnemosyne_vcs.model import Commit, Record
 from mnemosyne_vcs.reembed import Reembedding, text_of
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, branch_head, branch_ref
 from mnemosyne_vcs.repository.base import RepositoryBase
-from mnemosyne_vcs.transaction.transaction import Embed, Transaction
+from mnemosyne_vcs.transaction.transaction import Transaction
 from mnemosyne_vcs.views.server_index import follow
 
 __all__ = ["_VectorIndex"]

@@ -5,15 +5,16 @@ changes touch nothing that it read or wrote, it lands on the new head; otherwise
 """
 
 import os
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn, Self, TypeAlias
+from typing import Any, NoReturn, Self
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.embedding import Embed, VectorLike, floats_of
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.errors import (
     AlreadyExistsError,
@@ -29,7 +30,6 @@ from mnemosyne_vcs.format.objects import (
     Node,
     encode_commit,
     object_id,
-    vector_floats,
     vector_of_floats,
 )
 from mnemosyne_vcs.format.validation import (
@@ -49,21 +49,10 @@ from mnemosyne_vcs.transaction.heads import HeadCache
 from mnemosyne_vcs.transaction.retries import until_it_lands
 from mnemosyne_vcs.views.server_index import carried, in_step
 
-if TYPE_CHECKING:
-    from mnemosyne_vcs.model import Vector
-
 __all__ = [
-    "Embed",
     "Transaction",
-    "VectorLike",
     "Writer",
 ]
-
-VectorLike: TypeAlias = "Sequence[float] | Vector | str"
-"""A vector as a sequence of numbers or an array of shape `(dimension,)`, or text to embed."""
-
-Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
-"""Turns texts into vectors, one each."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,8 +207,10 @@ class Transaction:
         if embedding is not None:
             named[""] = embedding
         floats = {
-            check_text(name, "a vector's name"): self._floats(
-                value, f"{f'vector {name!r}' if name else 'embedding'} of {key!r}"
+            check_text(name, "a vector's name"): floats_of(
+                value,
+                f"{f'vector {name!r}' if name else 'embedding'} of {key!r}",
+                self._writer.embed,
             )
             for name, value in named.items()
         }
@@ -578,12 +569,3 @@ class Transaction:
                 "begin again on the new head, or use `transact`",
                 conflicts,
             )
-
-    def _floats(self, value: VectorLike, where: str) -> bytes:
-        if isinstance(value, str):
-            if self._writer.embed is None:
-                raise ValidationError(
-                    f"{where} is text, and the repository was opened without `embed`"
-                )
-            value = self._writer.embed([value])[0]
-        return vector_floats(value, where)

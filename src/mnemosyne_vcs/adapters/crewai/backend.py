@@ -34,10 +34,11 @@ from mnemosyne_vcs.adapters.crewai.translate import (
     record_of,
     text_to_embed,
 )
+from mnemosyne_vcs.embedding import Embed
 from mnemosyne_vcs.errors import NotFoundError, ReadOnlyError, ValidationError
 from mnemosyne_vcs.model import Blame, Commit, Provenance, Record, Revision
 from mnemosyne_vcs.repository import Repository
-from mnemosyne_vcs.transaction.transaction import Embed, Transaction
+from mnemosyne_vcs.transaction.transaction import Transaction
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord, ScopeInfo

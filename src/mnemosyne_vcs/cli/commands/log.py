@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -12,8 +13,6 @@ from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.format.validation import check_limit
-from mnemosyne_vcs.graph import ancestors
-from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.lookup import find_run, history_of
 from mnemosyne_vcs.present.to_json import commit_json
@@ -65,17 +64,13 @@ def command(
     ago'.
     """
     filters = [f"--{name}" for name in _FILTERS if wanted[name] is not None]
-    if filters and (graph or every):
-        raise click.UsageError(
-            f"{'--graph' if graph else '--all'} shows every commit; it does not go with "
-            f"{filters[0]}"
-        )
+    if filters and graph:
+        raise click.UsageError(f"--graph shows every commit; it does not go with {filters[0]}")
     if every and (revision or wanted["first_parent"]):
         raise click.UsageError("--all goes with neither REVISION nor --first-parent")
     repository, output = session.open(), session.output
     at = revision or session.branch
-    commits = _everything(repository) if every else _wanted(repository, at, **wanted)
-    commits = islice(commits, check_limit(limit))
+    commits = islice(_wanted(repository, at, every=every, **wanted), check_limit(limit))
     if output.as_json:
         found = _print_json(output, commits)
     elif graph:
@@ -87,16 +82,11 @@ def command(
         output.remark(none if every else f"{none} up to {at}")
 
 
-def _everything(repository: Repository) -> Iterator[Commit]:
-    heads = [*repository.branches().values(), *repository.tags().values()]
-    found = ancestors(repository.blocks.walk(), map(parse_id, heads))
-    return (commit for commit in found if commit.id != ROOT_COMMIT.id)
-
-
 def _wanted(
     repository: Repository,
     at: str,
     *,
+    every: bool,
     key: str | None,
     run: str | None,
     since: str | None,
@@ -104,10 +94,10 @@ def _wanted(
     **others: Any,
 ) -> Iterator[Commit]:
     now = time.time_ns() // 1_000_000
-    return repository.log(
-        at,
-        key=None if key is None else history_of(repository, key, at)[0],
-        run=None if run is None else find_run(repository.log(at), run),
+    log = partial(repository.log, all=True) if every else partial(repository.log, at)
+    return log(
+        key=key if key is None or every else history_of(repository, key, at)[0],
+        run=None if run is None else find_run(log(), run),
         since=None if since is None else parse_time(since, now),
         until=None if until is None else parse_time(until, now),
         **others,

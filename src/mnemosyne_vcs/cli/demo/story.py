@@ -187,4 +187,4 @@ def _show_commits(desk: Desk, since: Commit | None, narrator: Narrator) -> None:
 
 def _summary(commit: Commit) -> str:
     when = moment_text(commit.timestamp_ms)
-    return f"{short_id(commit.id)}  {when}  {commit.author}: {commit.message}"
+    return f"{commit.short_id}  {when}  {commit.author}: {commit.message}"
