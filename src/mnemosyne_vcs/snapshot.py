@@ -10,6 +10,7 @@ from mnemosyne_vcs.embedding import Embed, VectorLike, floats_of
 from mnemosyne_vcs.errors import DimensionError, NotFoundError, ValidationError
 from mnemosyne_vcs.format.objects import vector_of_floats
 from mnemosyne_vcs.format.validation import check_limit, check_text
+from mnemosyne_vcs.frames import arrow_table, pandas_frame
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Record, SearchHit
 from mnemosyne_vcs.notebook import html_table
@@ -18,6 +19,9 @@ from mnemosyne_vcs.views.cache import Kind, View, ViewCache
 from mnemosyne_vcs.views.where import Where, predicate
 
 if TYPE_CHECKING:
+    import pandas  # pyright: ignore[reportMissingTypeStubs]
+    import pyarrow  # pyright: ignore[reportMissingTypeStubs]
+
     from mnemosyne_vcs.model import Vector
     from mnemosyne_vcs.views.keys import Keep, Selection
     from mnemosyne_vcs.views.server_search import IndexedVectors
@@ -163,6 +167,45 @@ class Snapshot(Mapping[str, Record]):
         entries = ((key, found.get(key) or self._block(key)) for key in keys)
         return self._blocks.records(entries, with_vectors=with_vectors)
 
+    def to_arrow(  # pyright: ignore[reportUnknownParameterType]
+        self, prefix: str = "", *, with_vectors: bool = False
+    ) -> "pyarrow.Table":  # pyright: ignore[reportUnknownMemberType]
+        """The records as an Apache Arrow table, one row each, in order of key.
+
+        The columns are the attributes of `Record` and of `Provenance`: text, but for `event_time`
+        (a timestamp in UTC milliseconds) and `derived_from` (a list of key and commit). `content`
+        is JSON.
+
+        Args:
+            prefix: only keys that start with this.
+            with_vectors: whether there are columns `embedding` (a list of float32) and `vectors`
+                (a map from name to such a list, for the others).
+
+        Raises:
+            ImportError: pyarrow is not installed; it comes with `mnemosyne-vcs[arrow]`.
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        records = self._rows(prefix, with_vectors=with_vectors)
+        return arrow_table(records, with_vectors=with_vectors)
+
+    def to_pandas(self, prefix: str = "", *, with_vectors: bool = False) -> "pandas.DataFrame":
+        """The records as a pandas DataFrame, indexed by key, in order of key.
+
+        The columns are the other attributes of `Record` and those of `Provenance`, with the
+        values that they have there; `event_time` is `datetime64[ms, UTC]`.
+
+        Args:
+            prefix: only keys that start with this.
+            with_vectors: whether there are columns `embedding` (an array of float32 of shape
+                `(dimension,)`, or None) and `vectors` (a dict of such arrays, for the others).
+
+        Raises:
+            ImportError: pandas is not installed; it comes with `mnemosyne-vcs[pandas]`.
+            ValidationError: the prefix is not a string, or cannot be encoded.
+        """
+        records = self._rows(prefix, with_vectors=with_vectors)
+        return pandas_frame(records, with_vectors=with_vectors)
+
     def count(self, prefix: str = "") -> int:
         """How many keys start with a prefix, in O(log n).
 
@@ -274,6 +317,10 @@ class Snapshot(Mapping[str, Record]):
         if self._views.has(self._views.kind(VectorKind, name), self.root):
             return None
         return find_index(self._blocks, self.root, self.commit.cid, name)
+
+    def _rows(self, prefix: str, *, with_vectors: bool) -> Iterator[Record]:
+        entries = self._tree.scan(check_text(prefix, "prefix"))
+        return self._blocks.records(entries, with_vectors=with_vectors)
 
     def _block(self, key: str) -> Id:
         block = self._tree.get(key)
