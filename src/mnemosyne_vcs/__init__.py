@@ -1,5 +1,6 @@
 """Version control for the memory of AI agents."""
 
+from mnemosyne_vcs.embedding import Embed, VectorLike
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.engine.registry import EngineFactory, register_engine
 from mnemosyne_vcs.engine.sqlite.filesystems import NetworkFileSystemWarning
@@ -28,6 +29,7 @@ from mnemosyne_vcs.maintenance.verify import Problem, VerifyReport
 from mnemosyne_vcs.merge.resolutions import Value, value
 from mnemosyne_vcs.merge.retract import Retraction
 from mnemosyne_vcs.model import (
+    JSON,
     ActionPlan,
     Blame,
     Change,
@@ -39,6 +41,7 @@ from mnemosyne_vcs.model import (
     ReflogEntry,
     Revision,
     SearchHit,
+    Vectors,
 )
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.repository import Repository, open_repository
@@ -47,6 +50,7 @@ from mnemosyne_vcs.snapshot import Snapshot
 from mnemosyne_vcs.sync.branches import TransferReport
 from mnemosyne_vcs.sync.bundles import Bundle
 from mnemosyne_vcs.transaction.transaction import Transaction
+from mnemosyne_vcs.views.where import Where
 
 __version__ = "0.1.0"
 
@@ -54,6 +58,7 @@ open = open_repository
 """See `open_repository`. Not in `__all__`: a star import leaves the builtin as it is."""
 
 __all__ = [
+    "JSON",
     "ActionPlan",
     "AlreadyExistsError",
     "Blame",
@@ -65,6 +70,7 @@ __all__ = [
     "ConflictError",
     "CorruptObjectError",
     "DimensionError",
+    "Embed",
     "Engine",
     "EngineError",
     "EngineFactory",
@@ -95,7 +101,10 @@ __all__ = [
     "TransferReport",
     "ValidationError",
     "Value",
+    "VectorLike",
+    "Vectors",
     "VerifyReport",
+    "Where",
     "clone",
     "field_changes",
     "initialise",
@@ -105,5 +114,5 @@ __all__ = [
 
 for _name in (*__all__, "open"):
     _public = globals()[_name]
-    if _public.__module__.startswith("mnemosyne_vcs."):
+    if getattr(_public, "__module__", "").startswith("mnemosyne_vcs."):
         _public.__module__ = "mnemosyne_vcs"

@@ -1,7 +1,7 @@
 """Vectors as callers give them: numbers, or text that a repository's `embed` turns into numbers."""
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.format.objects import vector_floats
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Embed", "VectorLike", "embed_all", "floats_of"]
 
-VectorLike: TypeAlias = "Sequence[float] | Vector | str"
+VectorLike: TypeAlias = Union[Sequence[float], "Vector", str]
 """A vector as a sequence of numbers or an array of shape `(dimension,)`, or text to embed."""
 
 Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
@@ -20,7 +20,7 @@ Embed: TypeAlias = Callable[[list[str]], Sequence[Any]]
 _BATCH = 128
 
 
-def floats_of(value: "VectorLike", what: str, embed: Embed | None) -> bytes:
+def floats_of(value: VectorLike, what: str, embed: Embed | None) -> bytes:
     """A vector as the bytes of its float32 numbers.
 
     Args:

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from reprlib import Repr
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeAlias, Union, cast
 
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.ids import Id, parse_id, short_id
@@ -42,7 +42,9 @@ __all__ = [
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 """The moment that times are counted from."""
 
-JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+JSON: TypeAlias = Union[bool, int, float, str, list["JSON"], dict[str, "JSON"], None]  # noqa: UP007
+"""Any JSON value."""
+
 _REPR = Repr()
 _REPR.maxlevel, _REPR.maxdict, _REPR.maxlist, _REPR.maxtuple = 4, 12, 12, 12
 _REPR.maxstring = _REPR.maxother = 120

@@ -12,6 +12,7 @@ __all__ = ["Predicate", "Where", "predicate"]
 
 Predicate: TypeAlias = Callable[[Record], bool]
 Where: TypeAlias = Mapping[str, Any] | Predicate
+"""Conditions on a record: see `mnemosyne_vcs.views.where.predicate`."""
 
 _Test: TypeAlias = Callable[[Any, Any], bool]
 
