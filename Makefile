@@ -9,15 +9,17 @@ DEMO := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --no-default-grou
 DOCS := NO_MKDOCS_2_WARNING=1 UV_PROJECT_ENVIRONMENT=.venv-docs $(UV) run --locked --only-group docs
 ENGINES := UV_PROJECT_ENVIRONMENT=.venv-engines $(UV) run --locked $(SERVERS)
 MUTATION := UV_PROJECT_ENVIRONMENT=.venv-mutation $(UV) run --locked --no-default-groups --group mutation
+BESIDE = UV_PROJECT_ENVIRONMENT=.venv-beside-$(1) $(UV) run --locked --no-editable \
+	--reinstall-package mnemosyne-vcs --no-default-groups --group beside-$(1)
 BENCH := UV_PROJECT_ENVIRONMENT=.venv-crewai $(UV) run --locked --group bench
 
-.PHONY: demo test test-core test-crewai test-postgres test-objectstore lint docs bench audit conformance mutation format soak clean
+.PHONY: demo test test-core test-crewai test-postgres test-objectstore test-neighbours lint docs bench audit conformance mutation format soak clean
 
 demo: $(UV)
 	$(DEMO) mnem demo --crewai "$$(mktemp -d)/demo.mnem"
 	@echo "(mnem is .venv-crewai/bin/mnem here)"
 
-test: lint docs test-core test-crewai test-postgres test-objectstore
+test: lint docs test-core test-crewai test-postgres test-objectstore test-neighbours
 
 test-core: $(UV)
 	$(CORE) pytest --ignore=tests/adapters
@@ -30,6 +32,10 @@ test-postgres: $(UV)
 
 test-objectstore: $(UV)
 	$(ENGINES) pytest tests/engine/objectstore
+
+test-neighbours: $(UV)
+	NEIGHBOUR=guard $(call BESIDE,guard) pytest tests/neighbours
+	NEIGHBOUR=memory $(call BESIDE,memory) pytest tests/neighbours
 
 lint: $(UV)
 	$(CREWAI) ruff format --check .
@@ -70,4 +76,4 @@ $(UV):
 	.tools/bin/python -m pip install --quiet --disable-pip-version-check uv==$(UV_VERSION)
 
 clean:
-	rm -rf .tools .venv .venv-crewai .venv-docs .venv-engines .venv-mutation .mutation.jsonl site .pytest_cache .ruff_cache .hypothesis
+	rm -rf .tools .venv .venv-crewai .venv-docs .venv-engines .venv-mutation .venv-beside-* .mutation.jsonl site .pytest_cache .ruff_cache .hypothesis
