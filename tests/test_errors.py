@@ -29,7 +29,6 @@ TREE = {
 }
 
 NAMES = {
-    "ActionPlan",
     "Blame",
     "Bundle",
     "Change",
@@ -41,8 +40,8 @@ NAMES = {
     "FieldChange",
     "GcReport",
     "JSON",
-    "MergePlan",
     "NetworkFileSystemWarning",
+    "Plan",
     "Problem",
     "Provenance",
     "Record",

@@ -37,9 +37,6 @@ def values(repo, tmp_path):
         "commit": repo.transact(lambda tx: tx.put("b", 1), trailers={"Run-Id": "r"}),
         "provenance": memory["a/2"].provenance,
         "conflict": clash.value.conflicts[0],
-        "merge plan": repo.merge("side", dry_run=True, strategy="ours"),
-        "action plan": repo.undo(dry_run=True),
-        "retraction": repo.retract(source="s", dry_run=True),
         "traced": next(iter(repo.trace(source="s"))),
         "reflog entry": next(iter(repo.reflog())),
         "bundle": bundle,
@@ -47,12 +44,13 @@ def values(repo, tmp_path):
         "stats": repo.stats(),
         "report": repo.verify(),
         "garbage": repo.gc(dry_run=True),
+        "retraction": repo.retract(source="s"),
     }
 
 
 KINDS = [
     "record", "vectors", "hit", "blame", "change", "commit", "provenance", "conflict",
-    "merge plan", "action plan", "retraction", "traced", "reflog entry", "bundle", "transfer",
+    "retraction", "traced", "reflog entry", "bundle", "transfer",
     "stats", "report", "garbage",
 ]  # fmt: skip
 
@@ -155,6 +153,7 @@ def test_what_holds_a_store_says_that_it_cannot_be_pickled(repo):
         (repo, "url"),
         (repo.at(), "commit.id"),
         (repo.transaction(), "transaction"),
+        (repo.plan_merge("main"), "plan"),
     ):
         for act in (pickle.dumps, copy.deepcopy, copy.copy):
             with pytest.raises(TypeError, match=hint):
@@ -185,7 +184,7 @@ def test_a_committed_transaction_is_over(repo, use):
     with repo.transaction() as tx:
         tx.put("x", 1)
 
-    with pytest.raises(TransactionDoneError, match=tx.result.id):
+    with pytest.raises(TransactionDoneError, match=tx.committed.id):
         USES[use](tx)
     assert list(repo.at()) == ["x"]
 

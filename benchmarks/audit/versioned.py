@@ -59,8 +59,8 @@ class VersionedMemory(Memory):
                 transaction.put(key, {"value": value}, provenance=provenance)
             for key in step.deletes:
                 transaction.delete(key)
-        assert transaction.result is not None
-        return transaction.result
+        assert transaction.committed is not None
+        return transaction.committed
 
     def now(self) -> Contents:
         return _contents(self.repo.at(MAIN))

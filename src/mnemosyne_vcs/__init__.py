@@ -26,16 +26,15 @@ from mnemosyne_vcs.history.trace import TracedRecord
 from mnemosyne_vcs.maintenance.backup import Stats
 from mnemosyne_vcs.maintenance.gc import GcReport
 from mnemosyne_vcs.maintenance.verify import Problem, VerifyReport
+from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.resolutions import Value, value
 from mnemosyne_vcs.merge.retract import Retraction
 from mnemosyne_vcs.model import (
     JSON,
-    ActionPlan,
     Blame,
     Change,
     Commit,
     Conflict,
-    MergePlan,
     Provenance,
     Record,
     ReflogEntry,
@@ -59,7 +58,6 @@ open = open_repository
 
 __all__ = [
     "JSON",
-    "ActionPlan",
     "AlreadyExistsError",
     "Blame",
     "Bundle",
@@ -79,10 +77,10 @@ __all__ = [
     "GcReport",
     "InconclusiveError",
     "InvalidRevisionError",
-    "MergePlan",
     "MnemosyneError",
     "NetworkFileSystemWarning",
     "NotFoundError",
+    "Plan",
     "Problem",
     "Provenance",
     "ReadOnlyError",

@@ -22,12 +22,10 @@ __all__ = [
     "EPOCH",
     "JSON",
     "UNKNOWN",
-    "ActionPlan",
     "Blame",
     "Change",
     "Commit",
     "Conflict",
-    "MergePlan",
     "Provenance",
     "Record",
     "ReflogEntry",
@@ -394,68 +392,6 @@ class Conflict:
     ours: Record | None
     theirs: Record | None
     fields: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class MergePlan:
-    """What a merge would do.
-
-    Attributes:
-        ours: the head of the branch that is merged into.
-        theirs: the commit that is merged.
-        bases: ids of the commits that both started from; several where histories cross.
-        changes: what the merge changes on the branch, in order of key; a record that it would
-            write has the transaction id of no commit.
-        conflicts: what no resolution settles, in order of key; while there are any, the merge
-            cannot be made.
-        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
-            `delete` or `value`.
-    """
-
-    ours: Commit
-    theirs: Commit
-    bases: tuple[str, ...]
-    changes: tuple[Change, ...]
-    conflicts: tuple[Conflict, ...]
-    resolved: Mapping[str, str]
-
-    def __post_init__(self) -> None:
-        freeze(self, "resolved")
-
-    @property
-    def already_merged(self) -> bool:
-        """Whether the branch has all of it already, so that nothing is to be done."""
-        return self.bases == (self.theirs.id,)
-
-    @property
-    def can_fast_forward(self) -> bool:
-        """Whether the branch has nothing of its own, so that it could just move."""
-        return self.bases == (self.ours.id,)
-
-
-@dataclass(frozen=True, slots=True)
-class ActionPlan:
-    """What an undo, revert, cherry-pick or restore would do.
-
-    Attributes:
-        ours: the head of the branch that it would change.
-        commits: the commits that it takes back, picks or restores from, newest first.
-        changes: what it changes on the branch, in order of key; a record that it would write has
-            the transaction id of no commit.
-        conflicts: what no resolution settles, in order of key; while there are any, it cannot be
-            done.
-        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
-            `delete` or `value`.
-    """
-
-    ours: Commit
-    commits: tuple[Commit, ...]
-    changes: tuple[Change, ...]
-    conflicts: tuple[Conflict, ...]
-    resolved: Mapping[str, str]
-
-    def __post_init__(self) -> None:
-        freeze(self, "resolved")
 
 
 @dataclass(frozen=True, slots=True)

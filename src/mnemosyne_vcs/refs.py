@@ -15,13 +15,16 @@ from mnemosyne_vcs.engine.protocol import (
     RefUpdate,
 )
 from mnemosyne_vcs.errors import (
+    BusyError,
     CorruptObjectError,
+    EngineError,
     NotFoundError,
     RefConflictError,
     ValidationError,
 )
 from mnemosyne_vcs.format.objects import encode_commit, is_commit_id, object_id
 from mnemosyne_vcs.format.validation import check_name
+from mnemosyne_vcs.graph import is_ancestor
 from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.tree import EMPTY_BLOCK, EMPTY_ROOT
@@ -42,7 +45,7 @@ __all__ = [
     "remote_ref",
     "tag_ref",
     "what_is_lacking",
-    "write_upon",
+    "write_ref",
 ]
 
 BRANCH, TAG, REMOTE = "branch/", "tag/", "remote/"
@@ -146,28 +149,44 @@ def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:
     return {name: text_id(head) for name, head in ref_heads(blocks, kind).items()}
 
 
-def write_upon(
-    blocks: Blocks, objects: Mapping[Id, bytes], update: RefUpdate, commits: Collection[Id]
+def write_ref(
+    blocks: Blocks, objects: Mapping[Id, bytes], update: RefUpdate, upon: Collection[Id] = ()
 ) -> None:
-    """Write and move a ref to what stands upon commits that perhaps no other ref reaches.
+    """Write objects and move a ref, and find out what has happened if the answer is lost.
 
-    Such a commit may be collected as garbage at any time until the ref has moved, so that this
-    looks for it under the write lock, where the engine has one.
+    The ref may come to stand upon commits that perhaps no other ref reaches. Such a commit may be
+    collected as garbage at any time until the ref has moved, so that this looks for it under the
+    write lock, where the engine has one.
 
     Args:
         blocks: the objects.
         objects: what to write.
         update: the move.
-        commits: ids of the commits that must be there.
+        upon: ids of the commits that must be there.
 
     Raises:
         NotFoundError: one of them is not in the store any more; nothing was written.
         MnemosyneError: as `Engine.write` raises.
     """
     engine = blocks.engine
-    with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
-        blocks.read(commits)
-        engine.write(objects, update)
+    try:
+        with engine.exclusive() if upon and isinstance(engine, Exclusive) else nullcontext():
+            if upon:
+                blocks.read(upon)
+            engine.write(objects, update)
+    except BusyError:
+        raise
+    except EngineError:
+        if not _has_moved(blocks, update):
+            raise
+
+
+def _has_moved(blocks: Blocks, update: RefUpdate) -> bool:
+    """Whether a write whose answer was lost has moved its ref."""
+    head, new = blocks.engine.ref(update.name), update.new
+    if head is None or new is None:
+        return head is new
+    return bool(blocks.engine.read([new])) and is_ancestor(blocks.commit, new, head)
 
 
 def what_is_lacking(engine: Engine) -> str | None:

@@ -3,7 +3,7 @@
 import pytest
 
 import mnemosyne_vcs
-from mnemosyne_vcs import Repository
+from mnemosyne_vcs import Repository, Transaction
 from mnemosyne_vcs.format.objects import StoredRecord, encode_record, new_salt, object_id
 from mnemosyne_vcs.format.validation import MAX_MOMENT
 
@@ -18,8 +18,7 @@ def late(tmp_path):
         stored = StoredRecord("from elsewhere", "0" * 32, event_time=2**63 - 1)
         data = encode_record(stored, new_salt())
         opened.blocks.engine.write({object_id(data): data})
-        with repo.transaction() as tx:
-            tx.restore("k", object_id(data))
+        with Transaction(repo._writer, "main", changes={"k": object_id(data)}) as tx:
             tx.put("other", 1, event_time=MAX_MOMENT)
         repo.put("other", 2, message="late")
         repo.create_branch("side", "main~1")

@@ -58,10 +58,10 @@ def test_a_bad_document_that_three_agents_build_on_is_taken_back_whole(
     assert found(repo, source="leaked.pdf") == expected
     assert list(found(repo, source="leaked.pdf")) == sorted(expected)
     heads = repo.branches()
-    plan = repo.retract(source="leaked.pdf", dry_run=True)
-    assert (repo.branches(), plan.commits) == (heads, {})
+    plan = repo.plan_retract(source="leaked.pdf")
+    assert repo.branches() == heads
     done = repo.retract(source="leaked.pdf", author="lead")
-    assert done.changes == plan.changes
+    assert done.changes == {branch: each.changes for branch, each in plan.items()}
     kinds = {c.key: (c.kind, c.after and c.after.content) for c in done.changes["main"]}
     assert kinds == {
         "contacts/ann": ("changed", "ann@example.com"),
@@ -198,19 +198,14 @@ def test_an_earlier_deletion_is_kept(repo: Repository):
 
 def test_a_record_that_arrives_meanwhile_is_taken_back_too(repo: Repository):
     put(repo, "a", 1, source="bad")
-    transact, late = repo.transact, []
+    engine, write = repo.blocks.engine, repo.blocks.engine.write
 
-    def interrupted(fn, branch, **options):
-        def then_another(tx):
-            fn(tx)
-            if not late:
-                late.append("b")
-                repo.transact = transact  # type: ignore[method-assign]
-                put(repo, *late, 1, ("a", "main"))
+    def after_another(objects, update=None):
+        engine.write = write
+        put(repo, "b", 1, ("a", "main"))
+        write(objects, update)
 
-        return transact(then_another, branch, **options)
-
-    repo.transact = interrupted  # type: ignore[method-assign]
+    engine.write = after_another
     assert [c.key for c in repo.retract(source="bad").changes["main"]] == ["a", "b"]
     assert len(repo.at()) == 0
 
@@ -220,7 +215,7 @@ def test_a_read_only_repository_plans(tmp_path):
         put(repo, "a", 1, source="bad")
     with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
         assert found(repo, source="bad") == {("main", "a"): ()}
-        assert repo.retract(source="bad", dry_run=True).changes.keys() == {"main"}
+        assert repo.plan_retract(source="bad").keys() == {"main"}
         with pytest.raises(ReadOnlyError):
             repo.retract(source="bad")
 

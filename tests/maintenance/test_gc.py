@@ -12,7 +12,14 @@ from hypothesis import strategies as st
 import mnemosyne_vcs
 from children import Child, go
 from conftest import Clock
-from mnemosyne_vcs import CorruptObjectError, EngineError, NotFoundError, ReadOnlyError, Repository
+from mnemosyne_vcs import (
+    CorruptObjectError,
+    EngineError,
+    NotFoundError,
+    ReadOnlyError,
+    Repository,
+    Transaction,
+)
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import Enumerates, RefUpdate
 from mnemosyne_vcs.format.objects import object_id
@@ -117,8 +124,7 @@ def test_blame_and_history_of_what_was_put_back_from_collected_commits(repo: Rep
     repo.create_branch("trial")
     written = repo.put("a", 1, branch="trial", author="ann")
     block = next(iter(repo.blocks.node(written.tree_cid).links))
-    with repo.transaction(author="bob") as tx:
-        tx.restore("a", block)
+    Transaction(repo._writer, "main", author="bob", changes={"a": block}).commit()
     repo.delete_branch("trial")
     repo.gc(keep_reflog=AT_ONCE)
     assert repo.at()["a"].content == 1
@@ -131,8 +137,7 @@ def test_a_transaction_puts_back_what_is_collected_before_it_lands(repo: Reposit
     written = repo.put("a", {"kept": True}, branch="trial", embedding=[3, 4])
     block = next(iter(repo.blocks.node(written.tree_cid).links))
     repo.delete_branch("trial")
-    tx = repo.transaction()
-    tx.restore("a", block)
+    tx = Transaction(repo._writer, "main", changes={"a": block})
     put_back = repo.blocks.read
     write = repo.blocks.engine.write
 

@@ -132,7 +132,7 @@ ACTS: dict[str, Act] = {
     "blame": lambda other: other.blame("trial/1", "trial"),
     "diff": lambda other: list(other.diff("main", "trial")),
     "push": lambda other: other.push(fresh(), "trial"),
-    "merge": lambda other: other.merge("trial", dry_run=True),
+    "merge": lambda other: other.plan_merge("trial"),
     "trace": lambda other: list(other.trace(source="x")),
 }
 

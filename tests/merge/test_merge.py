@@ -69,7 +69,7 @@ def conflicts_of(repo: Repository, **arguments: Any) -> list[tuple[str, str, tup
     with pytest.raises(ConflictError) as caught:
         repo.merge("trial", **arguments)
     assert repo.resolve() == head, "nothing is written"
-    plan = repo.merge("trial", dry_run=True, **arguments)
+    plan = repo.plan_merge("trial", **arguments)
     assert [c.key for c in plan.conflicts] == [c.key for c in caught.value.conflicts]
     return [(c.key, c.kind, c.fields) for c in caught.value.conflicts]
 
@@ -103,8 +103,8 @@ def test_merging_again_changes_nothing(fork: Any):
     assert repo.merge("trial") == commit
     assert repo.merge("trial", fast_forward=True) == commit
     assert repo.merge("main~1") == commit
-    plan = repo.merge("trial", dry_run=True)
-    assert (plan.already_merged, plan.changes, plan.conflicts) == (True, (), ())
+    plan = repo.plan_merge("trial")
+    assert (plan.kind, plan.changes, plan.conflicts) == ("up-to-date", (), ())
     back = repo.merge("main", into="trial")
     assert back.tree == commit.tree
     assert back.parents == (commit.parents[1], commit.id)
@@ -117,7 +117,7 @@ def test_a_merge_commit_is_written_unless_fast_forward_is_asked_for(repo: Reposi
     repo.create_branch("other")
     commit = repo.merge("trial")
     assert (commit.parents[1], commit.tree) == (head.id, head.tree)
-    assert repo.merge("trial", dry_run=True, into="other").can_fast_forward
+    assert repo.plan_merge("trial", into="other").can_fast_forward
     assert repo.merge("trial", into="other", fast_forward=True, author="lead") == head
     assert repo.resolve("other") == head
     assert repo.merge("trial", into="other", fast_forward=True) == head
@@ -319,7 +319,7 @@ def test_a_moved_record_clashes_with_an_edit_under_the_new_key(fork: Any):
         put("old", {"a": 1}), both(move("old", "new"), put("new", {"a": 2})), put("old", {"a": 3})
     )
     assert conflicts_of(repo) == [("new", "edit/edit", ("a",))]
-    plan = repo.merge("trial", strategy="theirs", dry_run=True)
+    plan = repo.plan_merge("trial", strategy="theirs")
     (change,) = plan.changes
     assert (change.key, change.kind, change.after.content) == ("new", "changed", {"a": 3})
     repo.merge("trial", strategy="theirs")
@@ -349,7 +349,7 @@ def test_both_move_to_the_same_key(fork: Any):
 def test_both_move_to_different_keys(fork: Any, resolution: Any, result: Any):
     repo = fork(put("old", 1), move("old", "here"), move("old", "there"))
     assert conflicts_of(repo) == [("old", "move/move", ())]
-    (conflict,) = repo.merge("trial", dry_run=True).conflicts
+    (conflict,) = repo.plan_merge("trial").conflicts
     assert [r.key for r in (conflict.base, conflict.ours, conflict.theirs)] == [
         "old",
         "here",
@@ -469,7 +469,7 @@ def test_a_function_settles_what_it_wants_to(clashing: Repository):
 
 def test_a_plan_writes_nothing_and_says_what_would_change(clashing: Repository):
     before = list(clashing.log())
-    plan = clashing.merge("trial", resolutions={"a": "theirs", "b": "delete"}, dry_run=True)
+    plan = clashing.plan_merge("trial", resolutions={"a": "theirs", "b": "delete"})
     changes = {c.key: (c.kind, c.after and c.after.content) for c in plan.changes}
     assert changes == {
         "a": ("changed", {"v": 2}),
@@ -478,7 +478,7 @@ def test_a_plan_writes_nothing_and_says_what_would_change(clashing: Repository):
     }
     assert [c.key for c in plan.conflicts] == ["c", "d", "e"]
     assert plan.resolved == {"a": "theirs", "b": "delete"}
-    assert (plan.ours, plan.theirs) == (clashing.resolve(), clashing.resolve("trial"))
+    assert (plan.head, plan.commits) == (clashing.resolve(), (clashing.resolve("trial"),))
     assert plan.bases == (clashing.merge_base("trial").id,)
     assert list(clashing.log()) == before
 
@@ -514,7 +514,7 @@ def test_a_store_opened_for_reading_gives_plans_only(tmp_path: Any):
         repo.create_branch("trial")
         repo.put("a", 1, branch="trial")
     with mnemosyne_vcs.open(path, read_only=True) as repo:
-        assert [c.key for c in repo.merge("trial", dry_run=True).changes] == ["a"]
+        assert [c.key for c in repo.plan_merge("trial").changes] == ["a"]
         with pytest.raises(ReadOnlyError):
             repo.merge("trial")
 
@@ -571,7 +571,7 @@ def test_criss_cross_uses_all_bases(fork: Any):
     repo.merge(ours, into="trial")
     assert state(repo) == state(repo, "trial") == {"k": {"a": 1, "b": 1}}
     repo.put("k", {"a": 1, "b": 0})
-    plan = repo.merge("trial", dry_run=True)
+    plan = repo.plan_merge("trial")
     assert set(plan.bases) == {ours, theirs}
     assert repo.merge_base("trial").id in plan.bases
     repo.merge("trial")
@@ -603,7 +603,7 @@ def test_histories_that_crossed_many_times(repo: Repository, monkeypatch: pytest
         assert state(repo) == state(repo, "trial") == {"k": {"a": n, "b": n}}
     repo.put("k", {"a": 9, "b": 5})
     repo.put("k", {"a": 5, "b": 9}, branch="trial")
-    assert not repo.merge("trial", dry_run=True).conflicts
+    assert not repo.plan_merge("trial").conflicts
     monkeypatch.setattr("mnemosyne_vcs.merge.branches.DEEPEST", 3)
     assert conflicts_of(repo) == [("k", "edit/edit", ("a", "b"))]
 

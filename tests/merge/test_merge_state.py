@@ -188,7 +188,7 @@ class World:
                     state[key] = value
                 elif state.pop(key, None) is not None:
                     tx.delete(key)
-        self.land(branch, tx.result, (head,), state)
+        self.land(branch, tx.committed, (head,), state)
 
     def merge(self, number: int, how: tuple[int, str]) -> None:
         branch = BRANCHES[number % len(BRANCHES)]
@@ -201,7 +201,7 @@ class World:
         state, conflicts = merge_state(base, ours.state, theirs.state)
         self.seen.update(merge=1, crossed=len(bases) > 1, conflict=bool(conflicts))
         self.seen.update(unknown=UNKNOWN in base.values(), apart=ours not in bases)
-        plan = self.repo.merge(theirs.id, into=branch, dry_run=True)
+        plan = self.repo.plan_merge(theirs.id, into=branch)
         assert {c.key: sorted(c.fields) for c in plan.conflicts} == {
             key: sorted(filter(None, map(name, bad))) for key, bad in conflicts.items()
         }
@@ -371,8 +371,8 @@ def moved_about(ours: list[Any], theirs: list[Any]) -> Repository:
 @given(MOVES, MOVES)
 def test_moves_lose_and_invent_nothing(ours: list[Any], theirs: list[Any]):
     repo = moved_about(ours, theirs)
-    plan = repo.merge("two", into="one", dry_run=True)
-    swapped = repo.merge("one", into="two", dry_run=True)
+    plan = repo.plan_merge("two", into="one")
+    swapped = repo.plan_merge("one", into="two")
     assert {c.key for c in plan.conflicts} == {c.key for c in swapped.conflicts}
     before, mine, other = (marks(repo, branch) for branch in ("main", "one", "two"))
     clashing = {

@@ -34,9 +34,10 @@ def put(repo: Repository, branch: str, records: Any) -> None:
 def refused(act: Callable[..., Any], *args: Any, **options: Any) -> str:
     with pytest.raises(DimensionError) as error:
         act(*args, **options)
+    plan = getattr(act.__self__, f"plan_{act.__name__}")  # type: ignore[attr-defined]
     with pytest.raises(DimensionError):
-        act(*args, dry_run=True, **options)
-    act(*args, allow_mixed_vectors=True, dry_run=True, **options)
+        plan(*args, **options)
+    plan(*args, allow_mixed_vectors=True, **options)
     return str(error.value)
 
 
@@ -143,7 +144,7 @@ def test_conflicts_come_first(branches: Branches):
     repo = branches([("/a", [1, 0]), ("/x", [1, 1])], [("/b", [1, 0, 0]), ("/x", [0, 1])])
     with pytest.raises(mnemosyne_vcs.ConflictError):
         repo.merge("side")
-    assert repo.merge("side", dry_run=True).conflicts
+    assert repo.plan_merge("side").conflicts
     refused(repo.merge, "side", strategy="ours")
 
 
@@ -156,7 +157,7 @@ def test_a_resolution_counts_too(branches: Branches):
 def test_a_branch_that_only_moves_on_is_taken_as_it_is(branches: Branches):
     repo = branches([], [("/b", [1, 0, 0])], [("/a", [1, 0])])
     refused(repo.merge, "side")
-    repo.merge("side", fast_forward=True, dry_run=True)
+    repo.plan_merge("side", fast_forward=True)
     repo.merge("side", fast_forward=True)
     assert repo.resolve() == repo.resolve("side")
 

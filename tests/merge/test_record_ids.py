@@ -134,7 +134,7 @@ def test_revert_and_cherry_pick_say_so(repo: Repository):
         repo.cherry_pick(wrong.id)
     with pytest.raises(ConflictError, match="same-id"):
         repo.revert(gone.id, strategy=lambda _: None)
-    plan = repo.revert(gone.id, dry_run=True)
+    plan = repo.plan_revert(gone.id)
     assert [conflict.kind for conflict in plan.conflicts] == ["same-id"]
     repo.revert(gone.id, strategy="theirs")
     assert present(repo) == {"/a/r": 1}
@@ -156,7 +156,7 @@ def test_restore_of_a_subtree_says_so_and_of_everything_need_not(repo: Repositor
     with pytest.raises(ConflictError, match="'/b/r' and '/a/r' \\(same-id\\)") as error:
         repo.restore(then.id, "/a/")
     assert clash(error)[1] == "same-id"
-    assert [c.kind for c in repo.restore(then.id, "/a/", dry_run=True).conflicts] == ["same-id"]
+    assert [c.kind for c in repo.plan_restore(then.id, "/a/").conflicts] == ["same-id"]
     assert present(repo) == {"/b/r": 1}
     repo.restore(then.id)
     assert present(repo) == {"/a/r": 1}

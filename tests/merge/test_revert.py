@@ -6,7 +6,6 @@ import pytest
 
 import mnemosyne_vcs
 from mnemosyne_vcs import (
-    ActionPlan,
     ConflictError,
     NotFoundError,
     ReadOnlyError,
@@ -137,22 +136,22 @@ def test_every_action_can_be_looked_at_first(url: str):
         repo.put("a", {"x": 1})
         head = repo.put("a", {"x": 2})
         plans = [
-            repo.undo(dry_run=True),
-            repo.revert("main", dry_run=True),
-            repo.restore("main~1", dry_run=True),
+            repo.plan_undo(),
+            repo.plan_revert("main"),
+            repo.plan_restore("main~1"),
         ]
         for plan in plans:
-            assert isinstance(plan, ActionPlan)
+            assert (plan.branch, plan.kind) == ("main", "commit")
             (change,) = plan.changes
-            assert (change.key, change.kind, plan.ours.id) == ("a", "changed", head.id)
+            assert (change.key, change.kind, plan.head.id) == ("a", "changed", head.id)
             assert [c.content for c in (change.before, change.after)] == [{"x": 2}, {"x": 1}]
             assert plan.conflicts == ()
-        pick = repo.cherry_pick("main", dry_run=True)
+        pick = repo.plan_cherry_pick("main")
         assert (pick.changes, [c.id for c in pick.commits]) == ((), [head.id])
         repo.put("a", {"x": 3})
-        plan = repo.revert(head.id, dry_run=True)
+        plan = repo.plan_revert(head.id)
         assert [conflict.fields for conflict in plan.conflicts] == [("x",)]
-        assert repo.revert(head.id, strategy="ours", dry_run=True).resolved == {"a": "ours"}
+        assert repo.plan_revert(head.id, strategy="ours").resolved == {"a": "ours"}
         assert len(list(repo.log())) == 3
 
 
@@ -160,7 +159,7 @@ def test_a_plan_of_a_merged_record_shows_the_record(repo: Repository):
     repo.put("a", {"x": 1, "y": 1})
     wrong = repo.put("a", {"x": 2, "y": 1})
     repo.put("a", {"x": 2, "y": 2})
-    (change,) = repo.revert(wrong.id, dry_run=True).changes
+    (change,) = repo.plan_revert(wrong.id).changes
     assert change.after.content == {"x": 1, "y": 2}
 
 
@@ -168,7 +167,7 @@ def test_a_read_only_repository_plans_and_does_not_act(tmp_path):
     with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
         repo.put("a", 1)
     with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
-        assert [change.kind for change in repo.undo(dry_run=True).changes] == ["removed"]
+        assert [change.kind for change in repo.plan_undo().changes] == ["removed"]
         for act in (repo.undo, lambda: repo.revert("main"), lambda: repo.restore("main~1")):
             with pytest.raises(ReadOnlyError):
                 act()

@@ -114,10 +114,10 @@ def test_a_pull_makes_no_branch_where_one_is_expected(repo: Repository, tmp_path
 def test_a_plan_is_refused_too_where_the_branch_is_elsewhere(repo: Repository, act: str):
     head = prepared(repo)
     plans: dict[str, Callable[[], object]] = {
-        "merge": lambda: repo.merge("side", dry_run=True, expect=head),
-        "revert": lambda: repo.revert("main", dry_run=True, expect=head),
-        "undo": lambda: repo.undo(dry_run=True, expect=head),
-        "restore": lambda: repo.restore("main~1", dry_run=True, expect=head),
+        "merge": lambda: repo.plan_merge("side", expect=head),
+        "revert": lambda: repo.plan_revert("main", expect=head),
+        "undo": lambda: repo.plan_undo(expect=head),
+        "restore": lambda: repo.plan_restore("main~1", expect=head),
     }
     plans[act]()
     repo.put("c", 1)

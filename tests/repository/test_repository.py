@@ -229,7 +229,7 @@ def test_a_transaction_that_only_reads_never_clashes(repo: Repository):
     with repo.transaction() as tx:
         assert tx["a"].content == 1
         theirs = repo.put("a", 2)
-    assert tx.result.id == theirs.id
+    assert tx.committed.id == theirs.id
 
 
 def test_both_sides_writing_the_same_value_is_no_clash(repo: Repository):

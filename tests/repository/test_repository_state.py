@@ -68,10 +68,10 @@ class Model(RuleBasedStateMachine):
         changed = {
             k for k in edits if repr(state.get(k)) != repr(self.branches[branch].state.get(k))
         }
-        assert (tx.result.id != self.branches[branch].commits[-1][0]) == bool(changed)
+        assert (tx.committed.id != self.branches[branch].commits[-1][0]) == bool(changed)
         for key in changed & state.keys():
-            self.writers[branch][key] = tx.result.id
-        self.landed(branch, state, tx.result.id)
+            self.writers[branch][key] = tx.committed.id
+        self.landed(branch, state, tx.committed.id)
 
     @rule(source=st.sampled_from(["main", "one"]), name=st.sampled_from(["one", "two"]))
     def branch(self, source: str, name: str) -> None:

@@ -242,9 +242,9 @@ class TestPull:
         ours, theirs = filled(), fresh()
         theirs.put("theirs", 1)
         before = refs(ours)
-        for dry_run in (False, True):
+        for pull in (ours.pull, ours.plan_pull):
             with pytest.raises(ValidationError, match=r"nothing in common.*allow_unrelated"):
-                ours.pull(theirs, dry_run=dry_run)
+                pull(theirs)
         assert refs(ours) == before
         assert len(ours.pull(theirs, allow_unrelated=True).parents) == 2
         assert "theirs" in ours.at()
@@ -256,18 +256,24 @@ class TestPull:
         assert theirs.pull(ours) == theirs.resolve()
         assert ours.pull(theirs) == theirs.resolve()
 
-    def test_a_dry_run_moves_no_branch(self):
+    def test_a_plan_moves_no_branch(self):
         repo = filled()
         copy = mnemosyne_vcs.clone(repo, "memory://")
         copy.put("mine", 1)
         repo.put("k/005", "new")
         before = copy.branches()
-        plan = copy.pull(repo, dry_run=True)
+        plan = copy.plan_pull(repo)
         assert [change.key for change in plan.changes] == ["k/005"]
-        assert (plan.ours.id, plan.theirs.id) == (before["main"], repo.resolve().id)
-        made = copy.pull(repo, into="theirs", dry_run=True)
-        assert made.can_fast_forward and len(made.changes) == len(repo.at())
+        assert (plan.kind, plan.head.id, plan.commits) == (
+            "merge",
+            before["main"],
+            (repo.resolve(),),
+        )
+        made = copy.plan_pull(repo, into="theirs")
+        assert (made.kind, len(made.changes)) == ("new-branch", len(repo.at()))
         assert copy.branches() == before
+        assert made.apply() == repo.resolve() == copy.resolve("theirs")
+        assert plan.apply().parents == (before["main"], repo.resolve().id)
 
 
 class TestRemotes:

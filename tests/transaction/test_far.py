@@ -79,7 +79,7 @@ def test_a_transaction_of_any_size_keeps_few_drafts(full, wire):
             tx.put(f"k/{number}", "x" if number % 2 else number, embedding=[number, 1.0])
     assert wire.asked == [MOST_DRAFTS, 8]
     assert sum(record.content == "x" for record in full.at().scan("k/")) == MOST_DRAFTS // 2 + 4
-    assert len(list(full.diff(tx.base.id, tx.result.id))) == MOST_DRAFTS // 2 + 4
+    assert len(list(full.diff(tx.base.id, tx.committed.id))) == MOST_DRAFTS // 2 + 4
 
 
 def test_what_says_the_same_is_not_written(full, wire):
@@ -89,7 +89,7 @@ def test_what_says_the_same_is_not_written(full, wire):
     with full.transaction() as tx:
         tx.put("k/1", 1, embedding=[1.0, 1.0])
         tx.put("k/2", 1, embedding=[2.0, 1.0])
-    assert [change.key for change in full.diff(head, tx.result.id)] == ["k/2"]
+    assert [change.key for change in full.diff(head, tx.committed.id)] == ["k/2"]
 
 
 def test_a_vector_that_stays_is_not_written_again(full):
@@ -121,7 +121,7 @@ def test_a_transaction_sees_what_it_has_put(full, wire):
 def test_what_is_put_back_takes_the_place_of_a_draft(full):
     with full.transaction() as tx:
         tx.put("k/1", "draft")
-        tx.restore("k/1", None)
+        tx._buffer.put_back("k/1", None)
     assert "k/1" not in full.at()
     with full.transaction() as tx:
         tx.put("k/1", "anew")

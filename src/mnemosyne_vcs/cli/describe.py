@@ -9,7 +9,7 @@ from typing import cast
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.history.fields import FieldChange, field_changes
 from mnemosyne_vcs.ids import short_id
-from mnemosyne_vcs.merge.branches import RESOLVED
+from mnemosyne_vcs.merge.operation import RESOLVED, Plan
 from mnemosyne_vcs.model import JSON, Change, Commit, Record, moment_text
 
 __all__ = [
@@ -145,6 +145,23 @@ def changes(output: Output, found: list[Change]) -> None:
         output.line(kind, "  ", Styled(change.key, "key"), came_from)
         for parts in _details(change, limit):
             output.line(" " * (width + 4), *parts)
+
+
+def planned(output: Output, plan: Plan, nothing: str) -> None:
+    """Print what a plan would change on its branch.
+
+    Args:
+        output: where to.
+        plan: the plan.
+        nothing: what to say if there is nothing to do.
+    """
+    if plan.changes:
+        output.line(Styled(f"What would change on {plan.branch}", "title"))
+        changes(output, list(plan.changes))
+    elif plan.kind == "up-to-date":
+        output.line(nothing)
+    else:
+        output.line(f"No record on {plan.branch} would change.")
 
 
 def settled(output: Output, resolved: Mapping[str, str]) -> None:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable
-from typing import NamedTuple, Protocol, TypeAlias
+from typing import NamedTuple, Protocol, TypeVar
 
 from mnemosyne_vcs.cli import describe
 from mnemosyne_vcs.cli.commit_options import show_commit
@@ -12,17 +12,18 @@ from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.resolve_options import ask_each, can_ask
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import ConflictError
+from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
-from mnemosyne_vcs.model import ActionPlan, Commit, MergePlan
+from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.to_json import change_json, commit_json, conflict_json
 from mnemosyne_vcs.repository import Repository
 
-__all__ = ["Act", "Plan", "Wishes", "carry_out"]
+__all__ = ["Act", "Wishes", "carry_out"]
 
-Plan: TypeAlias = MergePlan | ActionPlan
+R_co = TypeVar("R_co", covariant=True)
 
 
-class Run(Protocol):
+class Method(Protocol[R_co]):
     """A method of the repository with all but these arguments given."""
 
     def __call__(
@@ -30,9 +31,8 @@ class Run(Protocol):
         *,
         resolutions: dict[str, Resolution],
         strategy: Strategy | None,
-        dry_run: bool,
         expect: Commit | None = None,
-    ) -> Commit | Plan: ...
+    ) -> R_co: ...
 
 
 class Wishes(NamedTuple):
@@ -56,7 +56,8 @@ class Act(NamedTuple):
 
     Attributes:
         branch: the branch that it changes.
-        run: does it, or plans it.
+        run: does it.
+        plan: plans it.
         sides: tells what the versions in the conflicts of a plan are.
         commit: the commit that it is about.
         doing: stands above that commit, such as `To be merged`.
@@ -66,7 +67,8 @@ class Act(NamedTuple):
     """
 
     branch: str
-    run: Run
+    run: Method[Commit]
+    plan: Method[Plan]
     sides: Callable[[Plan], Sides]
     commit: Commit
     doing: str
@@ -90,13 +92,14 @@ def carry_out(session: Session, repository: Repository, act: Act, wishes: Wishes
         MnemosyneError: as the method of the repository raises.
     """
     output, resolutions = session.output, dict(wishes.resolutions)
-    plan = _plan(act, resolutions, wishes)
+    plan = act.plan(resolutions=resolutions, strategy=wishes.strategy)
     sides = act.sides(plan)
+    asks = asked = bool(act.question) and not wishes.yes
     if plan.conflicts and not wishes.dry_run and can_ask(output):
+        asked = True
         resolutions |= ask_each(output, repository, plan.conflicts, sides)
-        plan = _plan(act, resolutions, wishes)
+        plan = act.plan(resolutions=resolutions, strategy=wishes.strategy, expect=plan.head)
         output.line()
-    asks = bool(act.question) and not wishes.yes
     if wishes.dry_run or (asks and not plan.conflicts):
         _show_plan(output, act, plan)
     with explained(repository, sides):
@@ -105,45 +108,31 @@ def carry_out(session: Session, repository: Repository, act: Act, wishes: Wishes
             raise ConflictError(f"{count}; nothing was written", plan.conflicts)
         if wishes.dry_run:
             return
-        if _nothing_to_do(plan):
+        if plan.kind == "up-to-date":
             _show_nothing(output, act, shown=asks)
             return
         if asks:
             ask(act.question)
-        commit = act.run(
-            resolutions=resolutions,
-            strategy=wishes.strategy,
-            dry_run=False,
-            expect=plan.ours if asks else None,
-        )
-    if isinstance(commit, Commit):
-        _show_done(output, commit, plan)
-
-
-def _plan(act: Act, resolutions: dict[str, Resolution], wishes: Wishes) -> Plan:
-    plan = act.run(resolutions=resolutions, strategy=wishes.strategy, dry_run=True)
-    assert not isinstance(plan, Commit)
-    return plan
-
-
-def _nothing_to_do(plan: Plan) -> bool:
-    """Whether the plan is to leave everything as it is."""
-    return plan.already_merged if isinstance(plan, MergePlan) else not plan.changes
+        if asked:
+            commit = plan.apply()
+        else:
+            commit = act.run(resolutions=resolutions, strategy=wishes.strategy)
+    _show_done(output, commit, plan)
 
 
 def _show_plan(output: Output, act: Act, plan: Plan) -> None:
     if output.as_json:
         shown: dict[str, object] = {
             act.name: commit_json(act.commit),
-            "ours": commit_json(plan.ours),
+            "ours": commit_json(plan.head),
             "changes": [change_json(change) for change in plan.changes],
             "conflicts": [conflict_json(conflict) for conflict in plan.conflicts],
             "resolved": dict(plan.resolved),
         }
-        if isinstance(plan, MergePlan):
+        if plan.bases:
             shown |= {
                 "bases": list(plan.bases),
-                "already_merged": plan.already_merged,
+                "already_merged": plan.kind == "up-to-date",
                 "can_fast_forward": plan.can_fast_forward,
             }
         output.json(shown)
@@ -151,13 +140,7 @@ def _show_plan(output: Output, act: Act, plan: Plan) -> None:
     output.line(Styled(act.doing, "title"))
     output.line("  ", *describe.byline(act.commit), "  ", describe.title(act.commit))
     output.line()
-    if plan.changes:
-        output.line(Styled(f"What would change on {act.branch}", "title"))
-        describe.changes(output, list(plan.changes))
-    elif _nothing_to_do(plan) and not plan.conflicts:
-        output.line(act.nothing)
-    else:
-        output.line(f"No record on {act.branch} would change.")
+    describe.planned(output, plan, act.nothing)
     describe.settled(output, plan.resolved)
 
 

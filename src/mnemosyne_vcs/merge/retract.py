@@ -1,15 +1,18 @@
 """Taking back what came from a source."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mnemosyne_vcs.blocks import Blocks
+from mnemosyne_vcs.format.objects import StoredRecord
 from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.history.log import history
 from mnemosyne_vcs.history.trace import Lineage, Origin
+from mnemosyne_vcs.merge.operation import Step
+from mnemosyne_vcs.merge.trees import Merged
 from mnemosyne_vcs.model import Change, Commit, Record
-from mnemosyne_vcs.transaction.transaction import Transaction
+from mnemosyne_vcs.transaction.changes import Draft, Held
 from mnemosyne_vcs.trees import Tree
 
 __all__ = ["Retraction", "retract"]
@@ -17,11 +20,11 @@ __all__ = ["Retraction", "retract"]
 
 @dataclass(frozen=True, slots=True)
 class Retraction:
-    """What taking records back changed, or would change.
+    """What taking records back changed.
 
     Attributes:
-        changes: what happens to each record, by branch; branches without any are left out.
-        commits: the commit that did it, by branch; empty if it was only planned.
+        changes: what happened to each record, by branch; branches without any are left out.
+        commits: the commit that did it, by branch.
     """
 
     changes: Mapping[str, tuple[Change, ...]]
@@ -31,7 +34,7 @@ class Retraction:
         freeze(self, "changes", "commits")
 
 
-def retract(transaction: Transaction, blocks: Blocks, origin: Origin) -> tuple[Change, ...]:
+def retract(blocks: Blocks, head: Commit, origin: Origin) -> Step:
     """Take back what came from an origin: give each such record its newest earlier state.
 
     That is the newest value, or absence, before it that did not come from the origin; where there
@@ -40,61 +43,77 @@ def retract(transaction: Transaction, blocks: Blocks, origin: Origin) -> tuple[C
     has its id, it is deleted. What did not come from the origin stays as it is.
 
     Args:
-        transaction: what to do it in.
         blocks: the objects.
+        head: where to.
         origin: whose records to take back.
-
-    Returns:
-        What it changes, in order of key.
     """
-    lineage = Lineage(blocks, origin)
-    transaction.depends_on()
-    return tuple(
-        _take_back(transaction, blocks, lineage, blocks.record(key, block))
-        for key, block, _ in lineage.live(transaction.base)
+    retraction = _Retract(blocks, head, Lineage(blocks, origin))
+    changes = tuple(map(retraction.take_back, retraction.records()))
+    return Step(
+        [],
+        Merged(retraction.changes, []),
+        f"retract what came from {origin}",
+        {"Retracts": str(origin)},
+        changes=changes,
     )
 
 
-def _take_back(
-    transaction: Transaction, blocks: Blocks, lineage: "Lineage", record: Record
-) -> Change:
-    key = record.key
-    for version in history(blocks, key, transaction.base):
-        block = Tree.of(blocks, version.commit).get(version.key)
-        if version.record is None or block is None:
-            break
-        if lineage.through(block, version.commit) is not None:
-            continue
-        if version.key == key:
-            transaction.restore(key, block)
-        elif not lineage.wrote(record):
-            _copy(transaction, key, version.record)
-        elif version.key not in transaction and not _double(transaction, key, version.key):
-            transaction.delete(key)
-            transaction.restore(version.key, block)
-            return Change(version.key, "moved", record, version.record)
-        else:
-            break
-        return Change(key, "changed", record, version.record)
-    transaction.delete(key)
-    return Change(key, "removed", record, None)
+class _Retract:
+    """The head of a branch, and the changes that take records back so far."""
+
+    def __init__(self, blocks: Blocks, head: Commit, lineage: Lineage) -> None:
+        self.changes: dict[str, Held] = {}
+        self._blocks = blocks
+        self._head = head
+        self._tree = Tree.of(blocks, head)
+        self._lineage = lineage
+
+    def records(self) -> Iterator[Record]:
+        """The records that came from the origin, in order of key."""
+        found = self._lineage.live(self._head)
+        return self._blocks.records((key, block) for key, block, _ in found)
+
+    def take_back(self, record: Record) -> Change:
+        """Give one record its newest earlier state."""
+        key = record.key
+        for version in history(self._blocks, key, self._head):
+            block = Tree.of(self._blocks, version.commit).get(version.key)
+            if version.record is None or block is None:
+                break
+            if self._lineage.through(block, version.commit) is not None:
+                continue
+            if version.key == key:
+                self.changes[key] = block
+            elif not self._lineage.wrote(record):
+                self.changes[key] = _copy(version.record)
+            elif self._is_free(version.key, key):
+                self.changes |= {key: None, version.key: block}
+                return Change(version.key, "moved", record, version.record)
+            else:
+                break
+            return Change(key, "changed", record, version.record)
+        self.changes[key] = None
+        return Change(key, "removed", record, None)
+
+    def _is_free(self, key: str, old: str) -> bool:
+        """Whether a record can move back from an old key: neither key nor id belong to another."""
+        if self.changes.get(key, self._tree.get(key)) is not None:
+            return False
+        id = record_id(key)
+        if id is None or id == record_id(old):
+            return True
+        held = {**dict(self._tree.scan("/")), **self.changes}
+        return all(here is None or record_id(other) != id for other, here in held.items())
 
 
-def _double(transaction: Transaction, old: str, new: str) -> bool:
-    """Whether a move would put a record beside another one with the same id."""
-    id = record_id(new)
-    return id not in (None, record_id(old)) and any(
-        record_id(key) == id for key in transaction.scan_keys("/")
-    )
-
-
-def _copy(transaction: Transaction, key: str, record: Record) -> None:
-    """Write under a key what stood under another one before a move."""
-    transaction.put(
-        key,
+def _copy(record: Record) -> Draft:
+    """What stood under another key before a move, as a record to be written."""
+    stored = StoredRecord(
         record.content,
-        vectors=record.vectors,
-        embedder=record.embedder,
-        provenance=record.provenance,
-        event_time=record.event_time,
+        "",
+        record.vectors.ids,
+        record.embedder,
+        record.provenance,
+        record.event_time,
     )
+    return Draft(stored, copy_vectors=True)

@@ -1,148 +1,28 @@
-"""Acting on history: revert, cherry-pick, restore, undo. Each is one commit, or nothing.
+"""Operations on history: revert, cherry-pick, restore, undo, each as one step on a head.
 
 All but restore are three-way merges. To take a commit back is to merge what was before it, from
 what it made: whatever has changed since in other records, or in other fields, stays.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.errors import ConflictError, NotFoundError, ValidationError
+from mnemosyne_vcs.errors import NotFoundError, ValidationError
 from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.graph import first_parents
-from mnemosyne_vcs.history.log import describe
 from mnemosyne_vcs.ids import Id
-from mnemosyne_vcs.merge.branches import apply, edits
-from mnemosyne_vcs.merge.mixing import check_mixing
-from mnemosyne_vcs.merge.resolutions import Resolution, Strategy, check, listed, settle
+from mnemosyne_vcs.merge.operation import Step
 from mnemosyne_vcs.merge.trees import Clash, Merged, State, clash_of_ids, merge_states, merge_trees
-from mnemosyne_vcs.model import ActionPlan, Commit, Conflict
+from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.transaction.changes import Held
-from mnemosyne_vcs.transaction.transact import transact
-from mnemosyne_vcs.transaction.transaction import Transaction, Writer
 from mnemosyne_vcs.trees import Tree
 
-__all__ = [
-    "Act",
-    "Prepare",
-    "Wishes",
-    "carry_out",
-    "cherry_pick",
-    "plan",
-    "restore",
-    "revert",
-    "undo",
-    "unresolved_conflicts",
-]
+__all__ = ["cherry_pick", "restore", "revert", "undo"]
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
-    """What is to be done to a head.
-
-    Attributes:
-        commits: the commits that it is about, newest first.
-        merged: what it changes, and what stands in its way.
-        message: says what it does, where the caller does not.
-        trailers: say the same in commit ids.
-        depends_on: the prefix whose records it depends on, if it does on more than it changes.
-    """
-
-    commits: Sequence[Commit]
-    merged: Merged
-    message: str
-    trailers: Mapping[str, str]
-    depends_on: str | None = None
-
-
-Prepare = Callable[[Commit], Act]
-"""Finds out what is to be done to a head."""
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a caller wants of an act.
-
-    Attributes:
-        author: who acts; the repository's author if not given.
-        message: why.
-        resolutions: how to settle the conflict of each key.
-        strategy: how to settle the others.
-        allow_mixed_vectors: put vectors side by side that no search can compare.
-        expect: the commit that the branch must point at, if given.
-    """
-
-    author: str | None = None
-    message: str = ""
-    resolutions: Mapping[str, Resolution] = field(default_factory=dict[str, Resolution])
-    strategy: Strategy | None = None
-    allow_mixed_vectors: bool = False
-    expect: Commit | None = None
-
-
-def carry_out(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> Commit:
-    """Do something to a branch in one commit, again on the new head until it lands.
-
-    Args:
-        writer: the repository's side.
-        branch: the branch.
-        prepare: finds out what is to be done to its head.
-        wishes: what the caller wants of it.
-
-    Returns:
-        The new commit, or the head if there is nothing to change.
-
-    Raises:
-        ConflictError: a conflict is not settled; nothing was written.
-        DimensionError: vectors would be mixed that no search can compare; nothing was written.
-        ValidationError: a resolution is malformed, or names a key without a conflict.
-    """
-    check(wishes.resolutions, wishes.strategy)
-    conflicts: list[Conflict] = []
-
-    def attempt(transaction: Transaction) -> None:
-        act = prepare(transaction.base)
-        settled = settle(act.merged, wishes.resolutions, wishes.strategy)
-        conflicts[:] = settled.conflicts
-        if conflicts:
-            return
-        if act.depends_on is not None:
-            transaction.depends_on(act.depends_on)
-        transaction.trailers.update(act.trailers)
-        transaction.message = wishes.message or act.message
-        apply(transaction, settled)
-        if not wishes.allow_mixed_vectors:
-            check_mixing(writer.blocks, transaction)
-
-    commit = transact(writer, attempt, branch, author=wishes.author, expect=wishes.expect)
-    if conflicts:
-        raise unresolved_conflicts(conflicts)
-    return commit
-
-
-def plan(writer: Writer, branch: str, prepare: Prepare, wishes: Wishes) -> ActionPlan:
-    """What `carry_out` would do; arguments and `ValidationError` as there."""
-    check(wishes.resolutions, wishes.strategy)
-    transaction = Transaction(writer, branch, expect=wishes.expect)
-    act = prepare(transaction.base)
-    settled = settle(act.merged, wishes.resolutions, wishes.strategy)
-    apply(transaction, settled)
-    if not (wishes.allow_mixed_vectors or settled.conflicts):
-        check_mixing(writer.blocks, transaction)
-    changes = describe(edits(writer.blocks, transaction, settled))
-    return ActionPlan(
-        transaction.base,
-        tuple(act.commits),
-        tuple(changes),
-        tuple(settled.conflicts),
-        settled.resolved,
-    )
-
-
-def revert(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Act:
+def revert(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Step:
     """Take back what a commit changed.
 
     Args:
@@ -156,10 +36,10 @@ def revert(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Act:
     """
     before = _parent(blocks, commit, parent)
     merged = _merged(blocks, commit, head, before)
-    return Act([commit], merged, f"revert: {commit.message}", {"Reverts": commit.id})
+    return Step([commit], merged, f"revert: {commit.message}", {"Reverts": commit.id})
 
 
-def cherry_pick(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Act:
+def cherry_pick(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Step:
     """Make the changes of a commit on another head.
 
     Args:
@@ -173,10 +53,10 @@ def cherry_pick(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Ac
     """
     before = _parent(blocks, commit, parent)
     merged = _merged(blocks, before, head, commit)
-    return Act([commit], merged, commit.message, {"Cherry-Picked-From": commit.id})
+    return Step([commit], merged, commit.message, {"Cherry-Picked-From": commit.id})
 
 
-def restore(blocks: Blocks, head: Commit, source: Commit, prefix: str) -> Act:
+def restore(blocks: Blocks, head: Commit, source: Commit, prefix: str) -> Step:
     """Make everything below a prefix as it was at a commit, its records as they were written.
 
     Args:
@@ -195,7 +75,7 @@ def restore(blocks: Blocks, head: Commit, source: Commit, prefix: str) -> Act:
     clashes = _doubles(blocks, roots, prefix, added, changes) if prefix and added else []
     where = f"{prefix!r}" if prefix else "everything"
     message = f"restore {where} from: {source.message}"
-    return Act([source], Merged(changes, clashes), message, {"Restored-From": source.id}, prefix)
+    return Step([source], Merged(changes, clashes), message, {"Restored-From": source.id})
 
 
 def _doubles(
@@ -225,7 +105,7 @@ def _doubles(
     return sorted(clashes, key=lambda clash: clash.conflict.key)
 
 
-def undo(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> Act:
+def undo(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) -> Step:
     """Take back the newest commits of a line, or those with a trailer.
 
     Args:
@@ -244,7 +124,7 @@ def undo(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) 
     else:
         message = f"undo: {targets[0].message}" if n == 1 else f"undo {n} commits"
     trailers = {"Undoes": " ".join(commit.id for commit in targets)}
-    return Act(targets, _taken_back(blocks, head, targets), message, trailers)
+    return Step(targets, _taken_back(blocks, head, targets), message, trailers)
 
 
 def _merged(blocks: Blocks, base: Commit, ours: Commit, theirs: Commit) -> Merged:
@@ -308,12 +188,3 @@ def _parent(blocks: Blocks, commit: Commit, number: int) -> Commit:
             f"commit {commit.id} has {len(commit.parents)} parents; there is no number {number}"
         )
     return blocks.commit(commit.parent_cids[number - 1])
-
-
-def unresolved_conflicts(conflicts: Sequence[Conflict]) -> ConflictError:
-    """The error that says which conflicts are not settled."""
-    return ConflictError(
-        f"what stands on the branch now does not fit: {listed(conflicts)}; settle each with a "
-        "resolution, take later commits back first, or put the values you want",
-        conflicts,
-    )

@@ -8,6 +8,7 @@ from mnemosyne_vcs.embedding import Embed
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import ReadOnlyError
 from mnemosyne_vcs.format.validation import check_text
+from mnemosyne_vcs.merge.operation import Operation
 from mnemosyne_vcs.model import Commit, Revision
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
 from mnemosyne_vcs.revision import resolve
@@ -158,6 +159,10 @@ class RepositoryBase:
     def _expected(self, expect: Revision | None) -> Commit | None:
         """The commit that a branch is expected to point at, if one is."""
         return None if expect is None else self.resolve(expect)
+
+    def _run(self, operation: Operation) -> Commit:
+        self._check_writable()
+        return operation.run()
 
     def _check_writable(self) -> None:
         if self.read_only:

@@ -16,7 +16,7 @@ from mnemosyne_vcs.refs import (
     moved,
     ref_names,
     tag_ref,
-    write_upon,
+    write_ref,
 )
 from mnemosyne_vcs.repository.base import RepositoryBase
 
@@ -93,7 +93,7 @@ class _Branches(RepositoryBase):
         commit, what = self.resolve(at), f"{kind} {name!r}"
         try:
             update = self._update(ref, None, commit.cid, f"create {what} at {named(at)}")
-            write_upon(self.blocks, {}, update, [commit.cid])
+            write_ref(self.blocks, {}, update, [commit.cid])
         except RefConflictError:
             raise AlreadyExistsError(f"{self.url} has a {what} already") from None
         return commit
@@ -103,7 +103,7 @@ class _Branches(RepositoryBase):
         old = expected or self._engine.ref(ref)
         if old is None:
             raise NotFoundError(f"there is no {what} in {self.url}")
-        self._engine.write({}, self._update(ref, old, None, f"delete {what}"))
+        write_ref(self.blocks, {}, self._update(ref, old, None, f"delete {what}"))
 
     def _update(self, ref: str, old: bytes | None, new: bytes | None, why: str) -> RefUpdate:
         return RefUpdate(ref, old, new, self.author, self._clock(), why)

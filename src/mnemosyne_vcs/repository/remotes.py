@@ -2,14 +2,16 @@
 
 from collections.abc import Collection, Generator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, overload
+from typing import TYPE_CHECKING
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import RefConflictError
-from mnemosyne_vcs.merge import branches as merging
+from mnemosyne_vcs.merge.branches import merge, require_related
+from mnemosyne_vcs.merge.operation import Operation, Options, Plan, Step
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
-from mnemosyne_vcs.model import Commit, MergePlan, Revision
+from mnemosyne_vcs.model import Commit, Revision
 from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT, branch_ref, ref_names, remote_ref
 from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.repository.branches import _Branches
@@ -152,63 +154,6 @@ class _Remotes(_Branches):
                 progress=progress,
             )
 
-    @overload
-    def pull(
-        self,
-        remote: "str | PathLike[str] | Repository" = ...,
-        branch: str = ...,
-        *,
-        into: str | None = ...,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        allow_unrelated: bool = ...,
-        progress: Progress | None = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[False] = ...,
-    ) -> Commit: ...
-
-    @overload
-    def pull(
-        self,
-        remote: "str | PathLike[str] | Repository" = ...,
-        branch: str = ...,
-        *,
-        into: str | None = ...,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        allow_unrelated: bool = ...,
-        progress: Progress | None = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[True],
-    ) -> MergePlan: ...
-
-    @overload
-    def pull(
-        self,
-        remote: "str | PathLike[str] | Repository" = ...,
-        branch: str = ...,
-        *,
-        into: str | None = ...,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        allow_unrelated: bool = ...,
-        progress: Progress | None = ...,
-        expect: Revision | None = ...,
-        dry_run: bool,
-    ) -> Commit | MergePlan: ...
-
     def pull(
         self,
         remote: "str | PathLike[str] | Repository" = DEFAULT_REMOTE,
@@ -224,8 +169,7 @@ class _Remotes(_Branches):
         allow_unrelated: bool = False,
         progress: Progress | None = None,
         expect: Revision | None = None,
-        dry_run: bool = False,
-    ) -> Commit | MergePlan:
+    ) -> Commit:
         """Fetch a branch of another store and bring it into one here.
 
         The branch here is made if it is missing, and moved on if it has nothing of its own.
@@ -246,11 +190,9 @@ class _Remotes(_Branches):
             progress: called now and then with how many objects have been looked at.
             expect: the commit that the branch here must point at before it is moved; it must be
                 there then.
-            dry_run: fetch, but move no branch here, and say what would happen.
 
         Returns:
-            The commit that the branch here now points at. With `dry_run` the plan, which starts
-            from the empty memory if the branch here is missing.
+            The commit that the branch here now points at.
 
         Raises:
             ConflictError: a conflict is not settled; what was fetched stays.
@@ -258,32 +200,94 @@ class _Remotes(_Branches):
             ValidationError: the two have nothing in common; what was fetched stays.
             MnemosyneError: as `fetch` and `merge` raise.
         """
-        expected = self._expected(expect)
-        fetched = self.fetch(remote, branches=[branch], progress=progress)
-        theirs, target = self.resolve(fetched.branches[branch]), into or branch
-        head = self.blocks.engine.ref(branch_ref(target))
-        if head is None and expected is not None:
-            raise RefConflictError(
-                f"there is no branch {target!r} here, which is expected to point at {expected.id}"
-            )
-        if head is None and not dry_run:
-            return self.create_branch(target, at=theirs.id)
-        ours = ROOT_COMMIT if head is None else self.blocks.commit(head)
-        if not allow_unrelated:
-            merging.require_related(self.blocks, ours, theirs, fetched.called(branch))
-        wishes = merging.Wishes(
+        options = Options(
             author,
-            message or f"merge {fetched.called(branch)} into {target}",
-            trailers or {},
-            resolutions or {},
+            message,
+            allow_mixed_vectors,
+            self._expected(expect),
+            resolutions,
             strategy,
-            fast_forward=True,
-            allow_mixed_vectors=allow_mixed_vectors,
-            expect=expected,
+            trailers,
         )
-        if dry_run:
-            return merging.plan(self._writer, theirs, target, wishes, ours)
-        return merging.merge(self._writer, theirs, target, wishes)
+        operation, missing = self._pulling(
+            remote, branch, into or branch, options, allow_unrelated, progress
+        )
+        if missing is not None:
+            return self.create_branch(operation.branch, at=missing)
+        return self._run(operation)
+
+    def plan_pull(
+        self,
+        remote: "str | PathLike[str] | Repository" = DEFAULT_REMOTE,
+        branch: str = DEFAULT_BRANCH,
+        *,
+        into: str | None = None,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        allow_mixed_vectors: bool = False,
+        allow_unrelated: bool = False,
+        progress: Progress | None = None,
+        expect: Revision | None = None,
+    ) -> Plan:
+        """Fetch, and plan what `pull` would then do here. Arguments as there.
+
+        Returns:
+            The plan, which moves no branch before it is applied. If the branch here is missing, it
+            starts from the empty memory.
+
+        Raises:
+            MnemosyneError: as `pull` raises, except for conflicts, which the plan holds.
+        """
+        options = Options(
+            author,
+            message,
+            allow_mixed_vectors,
+            self._expected(expect),
+            resolutions,
+            strategy,
+            trailers,
+        )
+        operation, missing = self._pulling(
+            remote, branch, into or branch, options, allow_unrelated, progress
+        )
+        if missing is None:
+            return operation.plan()
+        made, name = missing, operation.branch
+        return replace(
+            operation.plan(ROOT_COMMIT),
+            kind="new-branch",
+            _apply=lambda: self.create_branch(name, at=made),
+        )
+
+    def _pulling(
+        self,
+        remote: "str | PathLike[str] | Repository",
+        branch: str,
+        into: str,
+        options: Options,
+        allow_unrelated: bool,
+        progress: Progress | None,
+    ) -> tuple[Operation, Commit | None]:
+        """Fetch; the operation on the branch here, and what to make it at if it is missing."""
+        fetched = self.fetch(remote, branches=[branch], progress=progress)
+        theirs, source = self.resolve(fetched.branches[branch]), fetched.called(branch)
+        missing = self._engine.ref(branch_ref(into)) is None
+        if missing and options.expect is not None:
+            raise RefConflictError(
+                f"there is no branch {into!r} here, which is expected to point at "
+                f"{options.expect.id}"
+            )
+
+        def plan_on(head: Commit) -> Step:
+            if not allow_unrelated:
+                require_related(self.blocks, head, theirs, source)
+            return merge(self.blocks, head, theirs, fast_forward=True)
+
+        options = replace(options, message=options.message or f"merge {source} into {into}")
+        return Operation(self._writer, into, plan_on, options), theirs if missing else None
 
     @contextmanager
     def _other(

@@ -3,12 +3,11 @@
 from collections.abc import Collection, Iterator
 
 from mnemosyne_vcs.history.trace import Origin, TracedRecord, trace
-from mnemosyne_vcs.merge.mixing import check_mixing
+from mnemosyne_vcs.merge.operation import Operation, Options, Plan, Step
 from mnemosyne_vcs.merge.retract import Retraction, retract
 from mnemosyne_vcs.model import Change, Commit, Revision
 from mnemosyne_vcs.refs import BRANCH, branch_head, ref_names
 from mnemosyne_vcs.repository.base import RepositoryBase
-from mnemosyne_vcs.transaction.transaction import Transaction
 
 __all__ = ["_Trace"]
 
@@ -64,7 +63,7 @@ class _Trace(RepositoryBase):
         author: str | None = None,
         message: str = "",
         allow_mixed_vectors: bool = False,
-        dry_run: bool = False,
+        expect: Revision | None = None,
     ) -> Retraction:
         """Take back just the records that `trace` finds, in one commit a branch.
 
@@ -83,14 +82,17 @@ class _Trace(RepositoryBase):
             message: why.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
-            dry_run: only say what would change.
+            expect: the commit that each of the branches must point at, which is checked before any
+                of them is changed.
 
         Returns:
-            What changed and the commits, or with `dry_run` what would change.
+            What changed, and the commits.
 
         Raises:
             DimensionError: it would mix vectors so, and that is not allowed; branches before the
                 one that it would mix them on are changed.
+            RefConflictError: a branch does not point at `expect`; branches before one that has
+                moved meanwhile are changed.
             NotFoundError: there is no such branch or commit.
             InvalidRevisionError: `commit` is no revision.
             ValidationError: nothing to look for is given.
@@ -98,28 +100,60 @@ class _Trace(RepositoryBase):
             EngineError: the store failed; branches before the one it failed at are changed.
         """
         origin = self._origin(source, agent, run, tool_call, commit)
+        options = Options(author, message, allow_mixed_vectors, self._expected(expect))
+        self._check_writable()
         changes: dict[str, tuple[Change, ...]] = {}
         commits: dict[str, Commit] = {}
-        for branch in self._named(branches):
+        for operation in self._retracting(origin, branches, options):
 
-            def take_back(transaction: Transaction, branch: str = branch) -> None:
-                changes[branch] = retract(transaction, self.blocks, origin)
-                if not allow_mixed_vectors:
-                    check_mixing(self.blocks, transaction)
+            def note(step: Step, branch: str = operation.branch) -> None:
+                changes[branch] = tuple(step.changes or ())
 
-            if dry_run:
-                take_back(Transaction(self._writer, branch))
-                continue
-            made = self.transact(
-                take_back,
-                branch,
-                author=author,
-                message=message or f"retract what came from {origin}",
-                trailers={"Retracts": str(origin)},
-            )
-            if changes[branch]:
-                commits[branch] = made
+            made = operation.run(note)
+            if changes[operation.branch]:
+                commits[operation.branch] = made
         return Retraction({name: each for name, each in changes.items() if each}, commits)
+
+    def plan_retract(
+        self,
+        *,
+        source: str | None = None,
+        agent: str | None = None,
+        run: str | None = None,
+        tool_call: str | None = None,
+        commit: Revision | None = None,
+        branches: Collection[str] | None = None,
+        author: str | None = None,
+        message: str = "",
+        allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
+    ) -> dict[str, Plan]:
+        """What `retract` would do to each branch, by name; writes nothing. Arguments as there.
+
+        Returns:
+            A plan for each branch on which something is to be taken back.
+
+        Raises:
+            MnemosyneError: as `retract` raises.
+        """
+        origin = self._origin(source, agent, run, tool_call, commit)
+        options = Options(author, message, allow_mixed_vectors, self._expected(expect))
+        plans = [each.plan() for each in self._retracting(origin, branches, options)]
+        return {plan.branch: plan for plan in plans if plan.changes}
+
+    def _retracting(
+        self, origin: Origin, branches: Collection[str] | None, options: Options
+    ) -> list[Operation]:
+        operations = [
+            Operation(
+                self._writer, branch, lambda head: retract(self.blocks, head, origin), options
+            )
+            for branch in self._named(branches)
+        ]
+        if options.expect is not None:
+            for operation in operations:
+                operation.head()
+        return operations
 
     def _named(self, branches: Collection[str] | None) -> Collection[str]:
         return ref_names(self.blocks, BRANCH) if branches is None else dict.fromkeys(branches)

@@ -1,14 +1,13 @@
 """The part of `Repository` that acts on history: merge, revert, cherry-pick, restore, undo."""
 
 from collections.abc import Mapping
-from typing import Literal, overload
+from dataclasses import replace
 
 from mnemosyne_vcs.format.validation import check_text
-from mnemosyne_vcs.merge import branches as merging
-from mnemosyne_vcs.merge import undo
+from mnemosyne_vcs.merge import branches, undo
+from mnemosyne_vcs.merge.operation import Operation, Options, Plan
 from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
-from mnemosyne_vcs.merge.undo import Prepare, Wishes
-from mnemosyne_vcs.model import ActionPlan, Commit, MergePlan, Revision, named
+from mnemosyne_vcs.model import Commit, Revision, named
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
 from mnemosyne_vcs.repository.base import RepositoryBase
 
@@ -17,57 +16,6 @@ __all__ = ["_Undo"]
 
 class _Undo(RepositoryBase):
     """What a repository can do with its history. Each method makes one commit, or none."""
-
-    @overload
-    def merge(
-        self,
-        source: Revision,
-        into: str = ...,
-        *,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        fast_forward: bool = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[False] = ...,
-    ) -> Commit: ...
-
-    @overload
-    def merge(
-        self,
-        source: Revision,
-        into: str = ...,
-        *,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        fast_forward: bool = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[True],
-    ) -> MergePlan: ...
-
-    @overload
-    def merge(
-        self,
-        source: Revision,
-        into: str = ...,
-        *,
-        author: str | None = ...,
-        message: str = ...,
-        trailers: Mapping[str, str] | None = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        fast_forward: bool = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: bool,
-    ) -> Commit | MergePlan: ...
 
     def merge(
         self,
@@ -82,8 +30,7 @@ class _Undo(RepositoryBase):
         fast_forward: bool = False,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
-        dry_run: bool = False,
-    ) -> Commit | MergePlan:
+    ) -> Commit:
         """Bring what a revision has changed since it left a branch into that branch.
 
         A record that only one side has changed is taken as it is; records that both have changed
@@ -107,11 +54,9 @@ class _Undo(RepositoryBase):
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
-            dry_run: write nothing and say what would happen.
 
         Returns:
-            The merge commit; the head, if the branch has all of the revision already. With
-            `dry_run` the plan.
+            The merge commit; the head, if the branch has all of the revision already.
 
         Raises:
             ConflictError: a conflict is not settled; its `conflicts` holds all of them.
@@ -123,66 +68,58 @@ class _Undo(RepositoryBase):
             EngineError: the store failed, and the merge is not in it.
             ValidationError: a resolution is malformed, or names a key without a conflict.
         """
-        wishes = merging.Wishes(
+        options = Options(
             author,
-            message or f"merge {named(source)} into {into}",
-            trailers or {},
-            resolutions or {},
-            strategy,
-            fast_forward,
+            message,
             allow_mixed_vectors,
             self._expected(expect),
+            resolutions,
+            strategy,
+            trailers,
         )
+        return self._run(self._merging(source, into, options, fast_forward=fast_forward))
+
+    def plan_merge(
+        self,
+        source: Revision,
+        into: str = DEFAULT_BRANCH,
+        *,
+        author: str | None = None,
+        message: str = "",
+        trailers: Mapping[str, str] | None = None,
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        fast_forward: bool = False,
+        allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
+    ) -> Plan:
+        """What `merge` would do; writes nothing. Arguments as there.
+
+        Raises:
+            MnemosyneError: as `merge` raises, except for conflicts, which the plan holds.
+        """
+        options = Options(
+            author,
+            message,
+            allow_mixed_vectors,
+            self._expected(expect),
+            resolutions,
+            strategy,
+            trailers,
+        )
+        return self._merging(source, into, options, fast_forward=fast_forward).plan()
+
+    def _merging(
+        self, source: Revision, into: str, options: Options, *, fast_forward: bool
+    ) -> Operation:
         theirs = self.resolve(source)
-        if dry_run:
-            return merging.plan(self._writer, theirs, into, wishes)
-        self._check_writable()
-        return merging.merge(self._writer, theirs, into, wishes)
-
-    @overload
-    def undo(
-        self,
-        n: int = ...,
-        *,
-        run: str | None = ...,
-        save: str | None = ...,
-        branch: str = ...,
-        author: str | None = ...,
-        message: str = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[False] = ...,
-    ) -> Commit: ...
-
-    @overload
-    def undo(
-        self,
-        n: int = ...,
-        *,
-        run: str | None = ...,
-        save: str | None = ...,
-        branch: str = ...,
-        author: str | None = ...,
-        message: str = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[True],
-    ) -> ActionPlan: ...
-
-    @overload
-    def undo(
-        self,
-        n: int = ...,
-        *,
-        run: str | None = ...,
-        save: str | None = ...,
-        branch: str = ...,
-        author: str | None = ...,
-        message: str = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: bool,
-    ) -> Commit | ActionPlan: ...
+        message = options.message or f"merge {named(source)} into {into}"
+        return Operation(
+            self._writer,
+            into,
+            lambda head: branches.merge(self.blocks, head, theirs, fast_forward=fast_forward),
+            replace(options, message=message),
+        )
 
     def undo(
         self,
@@ -195,8 +132,7 @@ class _Undo(RepositoryBase):
         message: str = "",
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
-        dry_run: bool = False,
-    ) -> Commit | ActionPlan:
+    ) -> Commit:
         """Take commits back in one new commit; the history keeps them.
 
         What later commits have changed in other records, or in other fields of the same, stays.
@@ -212,11 +148,9 @@ class _Undo(RepositoryBase):
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
-            dry_run: only say what would change.
 
         Returns:
-            The new commit, or the head if what they wrote is gone already. With `dry_run` the
-            plan.
+            The new commit, or the head if what they wrote is gone already.
 
         Raises:
             ConflictError: a later commit has changed what one of them wrote; nothing is undone.
@@ -226,71 +160,37 @@ class _Undo(RepositoryBase):
             ReadOnlyError: the repository was opened for reading.
             ValidationError: `n` is less than 1.
         """
+        options = Options(author, message, allow_mixed_vectors, self._expected(expect))
+        return self._run(self._undoing(n, run, save, branch, options))
+
+    def plan_undo(
+        self,
+        n: int = 1,
+        *,
+        run: str | None = None,
+        save: str | None = None,
+        branch: str = DEFAULT_BRANCH,
+        author: str | None = None,
+        message: str = "",
+        allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
+    ) -> Plan:
+        """What `undo` would do; writes nothing. Arguments as there.
+
+        Raises:
+            MnemosyneError: as `undo` raises, except for conflicts, which the plan holds.
+        """
+        options = Options(author, message, allow_mixed_vectors, self._expected(expect))
+        return self._undoing(n, run, save, branch, options).plan()
+
+    def _undoing(
+        self, n: int, run: str | None, save: str | None, branch: str, options: Options
+    ) -> Operation:
         trailer = ("Run-Id", run) if run is not None else None
         trailer = ("Save-Id", save) if save is not None else trailer
-
-        def prepare(head: Commit) -> undo.Act:
-            return undo.undo(self.blocks, head, n, trailer)
-
-        return self._act(
-            branch,
-            prepare,
-            Wishes(
-                author,
-                message,
-                allow_mixed_vectors=allow_mixed_vectors,
-                expect=self._expected(expect),
-            ),
-            dry_run,
+        return Operation(
+            self._writer, branch, lambda head: undo.undo(self.blocks, head, n, trailer), options
         )
-
-    @overload
-    def revert(
-        self,
-        revision: Revision,
-        *,
-        branch: str = ...,
-        parent: int = ...,
-        author: str | None = ...,
-        message: str = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[False] = ...,
-    ) -> Commit: ...
-
-    @overload
-    def revert(
-        self,
-        revision: Revision,
-        *,
-        branch: str = ...,
-        parent: int = ...,
-        author: str | None = ...,
-        message: str = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[True],
-    ) -> ActionPlan: ...
-
-    @overload
-    def revert(
-        self,
-        revision: Revision,
-        *,
-        branch: str = ...,
-        parent: int = ...,
-        author: str | None = ...,
-        message: str = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: bool,
-    ) -> Commit | ActionPlan: ...
 
     def revert(
         self,
@@ -304,8 +204,7 @@ class _Undo(RepositoryBase):
         strategy: Strategy | None = None,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
-        dry_run: bool = False,
-    ) -> Commit | ActionPlan:
+    ) -> Commit:
         """Take one commit back in a new commit; what changed since in other fields stays.
 
         The trailer `Reverts` names the commit.
@@ -324,11 +223,9 @@ class _Undo(RepositoryBase):
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
-            dry_run: only say what would change.
 
         Returns:
-            The new commit, or the head if nothing of it is left to take back. With `dry_run` the
-            plan.
+            The new commit, or the head if nothing of it is left to take back.
 
         Raises:
             ConflictError: a conflict is not settled; nothing was written.
@@ -339,68 +236,44 @@ class _Undo(RepositoryBase):
             ValidationError: the commit has no such parent, a resolution is malformed, or names a
                 key without a conflict.
         """
-        commit = self.resolve(revision)
-
-        def prepare(head: Commit) -> undo.Act:
-            return undo.revert(self.blocks, head, commit, parent)
-
-        wishes = Wishes(
-            author,
-            message,
-            resolutions or {},
-            strategy,
-            allow_mixed_vectors,
-            self._expected(expect),
+        options = Options(
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
         )
-        return self._act(branch, prepare, wishes, dry_run)
+        return self._run(self._reverting(revision, branch, parent, options))
 
-    @overload
-    def cherry_pick(
+    def plan_revert(
         self,
         revision: Revision,
         *,
-        branch: str = ...,
-        parent: int = ...,
-        author: str | None = ...,
-        message: str = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[False] = ...,
-    ) -> Commit: ...
+        branch: str = DEFAULT_BRANCH,
+        parent: int = 1,
+        author: str | None = None,
+        message: str = "",
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
+    ) -> Plan:
+        """What `revert` would do; writes nothing. Arguments as there.
 
-    @overload
-    def cherry_pick(
-        self,
-        revision: Revision,
-        *,
-        branch: str = ...,
-        parent: int = ...,
-        author: str | None = ...,
-        message: str = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[True],
-    ) -> ActionPlan: ...
+        Raises:
+            MnemosyneError: as `revert` raises, except for conflicts, which the plan holds.
+        """
+        options = Options(
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
+        )
+        return self._reverting(revision, branch, parent, options).plan()
 
-    @overload
-    def cherry_pick(
-        self,
-        revision: Revision,
-        *,
-        branch: str = ...,
-        parent: int = ...,
-        author: str | None = ...,
-        message: str = ...,
-        resolutions: Mapping[str, Resolution] | None = ...,
-        strategy: Strategy | None = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: bool,
-    ) -> Commit | ActionPlan: ...
+    def _reverting(
+        self, revision: Revision, branch: str, parent: int, options: Options
+    ) -> Operation:
+        commit = self.resolve(revision)
+        return Operation(
+            self._writer,
+            branch,
+            lambda head: undo.revert(self.blocks, head, commit, parent),
+            options,
+        )
 
     def cherry_pick(
         self,
@@ -414,8 +287,7 @@ class _Undo(RepositoryBase):
         strategy: Strategy | None = None,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
-        dry_run: bool = False,
-    ) -> Commit | ActionPlan:
+    ) -> Commit:
         """Make the changes of one commit on another branch, in a new commit.
 
         Records that are taken over as they are keep their writer, whom blame still names. The
@@ -435,11 +307,9 @@ class _Undo(RepositoryBase):
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
-            dry_run: only say what would change.
 
         Returns:
-            The new commit, or the head if it has all of the changes already. With `dry_run` the
-            plan.
+            The new commit, or the head if it has all of the changes already.
 
         Raises:
             ConflictError: a conflict is not settled; nothing was written.
@@ -450,62 +320,42 @@ class _Undo(RepositoryBase):
             ValidationError: the commit has no such parent, a resolution is malformed, or names a
                 key without a conflict.
         """
-        commit = self.resolve(revision)
-
-        def prepare(head: Commit) -> undo.Act:
-            return undo.cherry_pick(self.blocks, head, commit, parent)
-
-        wishes = Wishes(
-            author,
-            message,
-            resolutions or {},
-            strategy,
-            allow_mixed_vectors,
-            self._expected(expect),
+        options = Options(
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
         )
-        return self._act(branch, prepare, wishes, dry_run)
+        return self._run(self._picking(revision, branch, parent, options))
 
-    @overload
-    def restore(
+    def plan_cherry_pick(
         self,
-        from_: Revision,
-        prefix: str = ...,
+        revision: Revision,
         *,
-        branch: str = ...,
-        author: str | None = ...,
-        message: str = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[False] = ...,
-    ) -> Commit: ...
+        branch: str = DEFAULT_BRANCH,
+        parent: int = 1,
+        author: str | None = None,
+        message: str = "",
+        resolutions: Mapping[str, Resolution] | None = None,
+        strategy: Strategy | None = None,
+        allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
+    ) -> Plan:
+        """What `cherry_pick` would do; writes nothing. Arguments as there.
 
-    @overload
-    def restore(
-        self,
-        from_: Revision,
-        prefix: str = ...,
-        *,
-        branch: str = ...,
-        author: str | None = ...,
-        message: str = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: Literal[True],
-    ) -> ActionPlan: ...
+        Raises:
+            MnemosyneError: as `cherry_pick` raises, except for conflicts, which the plan holds.
+        """
+        options = Options(
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
+        )
+        return self._picking(revision, branch, parent, options).plan()
 
-    @overload
-    def restore(
-        self,
-        from_: Revision,
-        prefix: str = ...,
-        *,
-        branch: str = ...,
-        author: str | None = ...,
-        message: str = ...,
-        allow_mixed_vectors: bool = ...,
-        expect: Revision | None = ...,
-        dry_run: bool,
-    ) -> Commit | ActionPlan: ...
+    def _picking(self, revision: Revision, branch: str, parent: int, options: Options) -> Operation:
+        commit = self.resolve(revision)
+        return Operation(
+            self._writer,
+            branch,
+            lambda head: undo.cherry_pick(self.blocks, head, commit, parent),
+            options,
+        )
 
     def restore(
         self,
@@ -517,8 +367,7 @@ class _Undo(RepositoryBase):
         message: str = "",
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
-        dry_run: bool = False,
-    ) -> Commit | ActionPlan:
+    ) -> Commit:
         """Make everything below a prefix as it was at a revision, in a new commit.
 
         The records come back as they were written then. The trailer `Restored-From` names the
@@ -533,10 +382,9 @@ class _Undo(RepositoryBase):
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
-            dry_run: only say what would change.
 
         Returns:
-            The new commit, or the head if it is so already. With `dry_run` the plan.
+            The new commit, or the head if it is so already.
 
         Raises:
             ConflictError: a record would come back beside one with the same id (see `Conflict`)
@@ -548,27 +396,33 @@ class _Undo(RepositoryBase):
             ValidationError: the prefix is not a string, or cannot be encoded.
             ReadOnlyError: the repository was opened for reading.
         """
+        options = Options(author, message, allow_mixed_vectors, self._expected(expect))
+        return self._run(self._restoring(from_, prefix, branch, options))
+
+    def plan_restore(
+        self,
+        from_: Revision,
+        prefix: str = "",
+        *,
+        branch: str = DEFAULT_BRANCH,
+        author: str | None = None,
+        message: str = "",
+        allow_mixed_vectors: bool = False,
+        expect: Revision | None = None,
+    ) -> Plan:
+        """What `restore` would do; writes nothing. Arguments as there.
+
+        Raises:
+            MnemosyneError: as `restore` raises, except for conflicts, which the plan holds.
+        """
+        options = Options(author, message, allow_mixed_vectors, self._expected(expect))
+        return self._restoring(from_, prefix, branch, options).plan()
+
+    def _restoring(self, from_: Revision, prefix: str, branch: str, options: Options) -> Operation:
         source, prefix = self.resolve(from_), check_text(prefix, "prefix")
-
-        def prepare(head: Commit) -> undo.Act:
-            return undo.restore(self.blocks, head, source, prefix)
-
-        return self._act(
+        return Operation(
+            self._writer,
             branch,
-            prepare,
-            Wishes(
-                author,
-                message,
-                allow_mixed_vectors=allow_mixed_vectors,
-                expect=self._expected(expect),
-            ),
-            dry_run,
+            lambda head: undo.restore(self.blocks, head, source, prefix),
+            options,
         )
-
-    def _act(
-        self, branch: str, prepare: Prepare, wishes: Wishes, dry_run: bool
-    ) -> Commit | ActionPlan:
-        if dry_run:
-            return undo.plan(self._writer, branch, prepare, wishes)
-        self._check_writable()
-        return undo.carry_out(self._writer, branch, prepare, wishes)

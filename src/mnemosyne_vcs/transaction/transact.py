@@ -60,8 +60,7 @@ def transact(
         )
         with transaction:
             fn(transaction)
-        assert transaction.result is not None
-        return transaction.result
+            return transaction.committed or transaction.commit()
 
     if expect is not None:
         return begun_at(None)

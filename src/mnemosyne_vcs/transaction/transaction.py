@@ -18,9 +18,7 @@ from mnemosyne_vcs.embedding import Embed, VectorLike, floats_of
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.errors import (
     AlreadyExistsError,
-    BusyError,
     ConflictError,
-    EngineError,
     NotFoundError,
     RefConflictError,
     TransactionDoneError,
@@ -42,7 +40,7 @@ from mnemosyne_vcs.format.validation import (
 from mnemosyne_vcs.graph import is_ancestor
 from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance, Record, Vectors
-from mnemosyne_vcs.refs import branch_head, branch_ref, moved, write_upon
+from mnemosyne_vcs.refs import branch_head, branch_ref, moved, write_ref
 from mnemosyne_vcs.transaction.buffer import Buffer
 from mnemosyne_vcs.transaction.changes import Draft, Held
 from mnemosyne_vcs.transaction.heads import HeadCache
@@ -109,6 +107,10 @@ class Transaction:
         base: the commit to start from, if not the newest of the branch.
         expect: the commit that the branch must point at, from now until the commit lands; any
             other one is a conflict, whatever it changed.
+        changes: what stands under some keys from the beginning: a record version that the
+            repository holds, as it was written then; one that this is to write; None for no record.
+        merges: the commit whose history becomes part of the branch's too, which makes a commit
+            even if no record changes; `expect` must be given with it.
 
     Attributes:
         id: the transaction's id (32 hex digits), which its records and its commit carry.
@@ -117,9 +119,6 @@ class Transaction:
         author: who commits.
         message: why; may be set until the commit.
         trailers: further facts for the commit; may be changed until the commit.
-        merges: the commit whose history becomes part of the branch's too, if any; may be set until
-            the commit, which is then made even if no record changes.
-        result: the commit that was made, None until then.
 
     Raises:
         NotFoundError: there is no such branch.
@@ -137,6 +136,8 @@ class Transaction:
         trailers: Mapping[str, str] | None = None,
         base: Commit | None = None,
         expect: Commit | None = None,
+        changes: Mapping[str, Held] | None = None,
+        merges: Commit | None = None,
     ) -> None:
         self.id = os.urandom(16).hex()
         self.base = branch_head(writer.blocks, branch) if base is None else base
@@ -147,13 +148,23 @@ class Transaction:
         self.author = check_text(writer.author if author is None else author, "author")
         self.message = message
         self.trailers = dict(trailers or {})
-        self.merges: Commit | None = None
-        self.result: Commit | None = None
+        self._merges = merges
+        self._committed: Commit | None = None
         self._given_up = False
         self._tried = False
         self._writer = writer
         self._blocks = writer.blocks
         self._buffer = Buffer(writer.blocks, self.base.tree_cid, self.id)
+        for key, held in (changes or {}).items():
+            if isinstance(held, Draft):
+                self._buffer.write_merged(key, held)
+            else:
+                self._buffer.put_back(key, held)
+
+    @property
+    def committed(self) -> Commit | None:
+        """The commit that was made, None until then."""
+        return self._committed
 
     def __enter__(self) -> Self:
         return self
@@ -165,10 +176,10 @@ class Transaction:
         traceback: TracebackType | None,
     ) -> None:
         try:
-            if kind is None and self.result is None and not self._given_up:
+            if kind is None and self._committed is None and not self._given_up:
                 self.commit()
         finally:
-            self._given_up = self.result is None
+            self._given_up = self._committed is None
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a transaction cannot be pickled or copied: it belongs to one repository")
@@ -268,28 +279,6 @@ class Transaction:
         )
         self._buffer.put_back(old, None)
 
-    def restore(self, key: str, record: Id | None) -> None:
-        """Put back a record version that the repository holds, as it was written then.
-
-        Args:
-            key: the key that it stood under.
-            record: id of the record's block; None for no record.
-        """
-        self._buffer.put_back(key, record)
-
-    def apply(self, changes: Mapping[str, Held]) -> None:
-        """Take over what a merge came to.
-
-        Args:
-            changes: what shall stand under each key: a record version that the repository holds,
-                as it was written then; a draft, which this transaction writes; None for no record.
-        """
-        for key, held in changes.items():
-            if isinstance(held, Draft):
-                self._buffer.write_merged(key, held)
-            else:
-                self.restore(key, held)
-
     def get(self, key: str, default: Any = None) -> Any:
         """The record under a key as this transaction sees it, else the default.
 
@@ -375,6 +364,11 @@ class Transaction:
         self._buffer.settle()
         return self._buffer.written()
 
+    def changed_keys(self) -> Collection[str]:
+        """The keys under which this transaction leaves something else than `base` has."""
+        self._buffer.settle()
+        return self._buffer.changes(self.base.tree_cid).keys()
+
     def touched(self) -> Collection[str]:
         """The keys that this transaction has written or deleted."""
         self._buffer.settle()
@@ -398,16 +392,16 @@ class Transaction:
         """
         self._check_open()
         if self._expect is None:
-            self.result = until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
+            self._committed = until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
         else:
-            self.result = self._land_as_expected(self._expect)
-        return self.result
+            self._committed = self._land_as_expected(self._expect)
+        return self._committed
 
     def _check_open(self, text: object = "") -> None:
         """Raise if the transaction is over, or if what was given as key or prefix is not text."""
-        if self.result is not None:
+        if self._committed is not None:
             raise TransactionDoneError(
-                f"this transaction was committed as {self.result.id}; begin another one"
+                f"this transaction was committed as {self._committed.id}; begin another one"
             )
         if self._given_up:
             raise TransactionDoneError(
@@ -450,7 +444,7 @@ class Transaction:
                 if made is not self.base:
                     return made
         head = branch_head(self._blocks, self.branch)
-        if (self._buffer.pending or self.merges) and head.id != self.base.id:
+        if self._buffer.pending and head.id != self.base.id:
             self._check_against(head)
         return self._land_on(head)
 
@@ -466,14 +460,14 @@ class Transaction:
         """The commit upon a head, or None if nothing changes."""
         node, root = self._blocks.node, head.tree_cid
         changes = self._buffer.changes(root)
-        if not changes and not self.merges:
+        if not changes and not self._merges:
             return None
         edit = tree.edit(node, root, changes)
         now = self._writer.clock()
         unnamed = self._unnamed(head, edit.root, now)
         block, ref = encode_commit(unnamed), branch_ref(self.branch)
         new = object_id(block)
-        values = self._buffer.objects(changes, put_back=self.merges is None)
+        values = self._buffer.objects(changes, put_back=self._merges is None)
         objects = {**values, **edit.blocks, new: block}
         update = RefUpdate(
             ref,
@@ -490,14 +484,14 @@ class Transaction:
                 edit.root,
                 changes,
                 objects,
-                in_full=self.merges is not None,
+                in_full=self._merges is not None,
             ),
         )
         return _Ready(replace(unnamed, id=text_id(new)), update, objects, values, edit.nodes)
 
     def _unnamed(self, head: Commit, root: Id, now: int) -> Commit:
         """The commit upon a head that leads to a tree, still without its id."""
-        parents = [head] if self.merges is None else [head, self.merges]
+        parents = [head] if self._merges is None else [head, self._merges]
         return Commit(
             id="",
             parents=tuple(parent.id for parent in parents),
@@ -516,16 +510,8 @@ class Transaction:
     def _land(self, head: Commit, ready: _Ready) -> Commit:
         """Write a commit that is ready."""
         made, update = ready.commit, ready.update
-        try:
-            if self.merges is None:
-                self._blocks.engine.write(ready.objects, update)
-            else:
-                write_upon(self._blocks, ready.objects, update, [self.merges.cid])
-        except BusyError:
-            raise
-        except EngineError:
-            if not self._landed(made.cid):
-                raise
+        merged = [] if self._merges is None else [self._merges.cid]
+        write_ref(self._blocks, ready.objects, update, merged)
         self._blocks.remember_nodes(ready.nodes)
         self._blocks.remember_values(ready.values)
         self._blocks.remember_commit(made.cid, made)
@@ -537,22 +523,13 @@ class Transaction:
 
     def _new_everywhere(self, changes: Mapping[str, Id | None]) -> Collection[str]:
         """Of the keys that differ from the head, those that differ from what is merged too."""
-        if self.merges is None:
+        if self._merges is None:
             return changes.keys()
-        node, root = self._blocks.node, self.merges.tree_cid
+        node, root = self._blocks.node, self._merges.tree_cid
         return [key for key, record in changes.items() if tree.get(node, root, key) != record]
-
-    def _landed(self, commit: Id) -> bool:
-        """Whether a write whose answer was lost has made the commit part of the branch."""
-        head = branch_head(self._blocks, self.branch)
-        if not self._blocks.engine.read([commit]):
-            return False
-        return is_ancestor(self._blocks.commit, commit, head.cid)
 
     def _check_against(self, head: Commit) -> None:
         """Raise if the branch has moved to a head that clashes with what was read or written."""
-        if self.merges is not None:
-            raise ConflictError(f"branch {self.branch!r} has moved to {head.id}; merge again", [])
         known = {self.base.cid: self.base}
         lookup = self._blocks.commit
         if not is_ancestor(lambda each: known.get(each) or lookup(each), self.base.cid, head.cid):

@@ -9,9 +9,10 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
-from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.resolutions import Strategy
 
 
@@ -51,7 +52,7 @@ def command(
     commit, branch = repository.resolve(revision), session.branch
     run = partial(
         repository.cherry_pick,
-        commit.id,
+        commit,
         branch=branch,
         parent=parent,
         message=message,
@@ -62,13 +63,14 @@ def command(
         before = commit.parents[parent - 1]
         return Sides(
             Side("what was before the commit", before),
-            Side(branch, plan.ours.id),
+            Side(branch, plan.head.id),
             Side("what the commit wrote", commit.id),
         )
 
     act = Act(
         branch=branch,
         run=run,
+        plan=partial(repository.plan_cherry_pick, *run.args, **run.keywords),
         sides=sides,
         commit=commit,
         doing="To be picked",

@@ -9,11 +9,11 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
-from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.resolutions import Strategy
-from mnemosyne_vcs.model import MergePlan
 
 
 @click.command("merge", cls=Verb)
@@ -66,14 +66,16 @@ def command(
     )
 
     def sides(plan: Plan) -> Sides:
-        assert isinstance(plan, MergePlan)
         base = plan.bases[0] if len(plan.bases) == 1 else None
         began = "what both started from" if base else "what both started from, put together"
-        return Sides(Side(began, base), Side(branch, plan.ours.id), Side(source, plan.theirs.id))
+        return Sides(
+            Side(began, base), Side(branch, plan.head.id), Side(source, plan.commits[0].id)
+        )
 
     act = Act(
         branch=branch,
         run=run,
+        plan=partial(repository.plan_merge, *run.args, **run.keywords),
         sides=sides,
         commit=repository.resolve(source),
         doing="To be merged",

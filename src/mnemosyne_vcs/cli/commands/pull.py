@@ -15,13 +15,14 @@ from mnemosyne_vcs.cli.commit_options import (
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
 from mnemosyne_vcs.cli.output import Output, Styled
-from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
 from mnemosyne_vcs.cli.progress import progress
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.branches import require_related
+from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.resolutions import Strategy
-from mnemosyne_vcs.model import Commit, MergePlan
+from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.to_json import commit_json
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
@@ -75,23 +76,24 @@ def command(
     if not allow_unrelated:
         require_related(repository.blocks, repository.resolve(into), theirs, source)
     message = message or f"merge {source} into {into}"
+    run = partial(
+        repository.merge,
+        theirs,
+        into,
+        message=message,
+        fast_forward=True,
+        allow_mixed_vectors=allow_mixed_vectors,
+    )
 
     def sides(plan: Plan) -> Sides:
-        assert isinstance(plan, MergePlan)
         base = plan.bases[0] if len(plan.bases) == 1 else None
         began = "what both started from" if base else "what both started from, put together"
-        return Sides(Side(began, base), Side(into, plan.ours.id), Side(source, theirs.id))
+        return Sides(Side(began, base), Side(into, plan.head.id), Side(source, theirs.id))
 
     act = Act(
         branch=into,
-        run=partial(
-            repository.merge,
-            theirs.id,
-            into,
-            message=message,
-            fast_forward=True,
-            allow_mixed_vectors=allow_mixed_vectors,
-        ),
+        run=run,
+        plan=partial(repository.plan_merge, *run.args, **run.keywords),
         sides=sides,
         commit=theirs,
         doing="To be merged",

@@ -15,8 +15,7 @@ from mnemosyne_vcs.cli.commit_options import (
 from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.merge.undo import unresolved_conflicts
-from mnemosyne_vcs.model import ActionPlan
+from mnemosyne_vcs.merge.operation import Plan, unresolved_conflicts
 from mnemosyne_vcs.present.to_json import change_json, commit_json
 
 _NOTHING = "nothing to restore: it is so already"
@@ -54,35 +53,32 @@ def command(
     there then are deleted. It is a new commit; the history keeps what it replaces.
     """
     check_askable(session, asks=not (dry_run or yes))
-    repository, output = (
-        session.open(author=None if dry_run else session.author(author)),
-        session.output,
-    )
-    branch, commit = session.branch, repository.resolve(source)
+    repository = session.open(author=None if dry_run else session.author(author))
+    output, branch, commit = session.output, session.branch, repository.resolve(source)
     restore = partial(
         repository.restore,
-        commit.id,
+        commit,
         prefix,
         branch=branch,
         message=message,
         allow_mixed_vectors=allow_mixed_vectors,
     )
-    plan = restore(dry_run=True)
+    plan = partial(repository.plan_restore, *restore.args, **restore.keywords)()
     if plan.conflicts:
-        raise unresolved_conflicts(plan.conflicts)
+        raise unresolved_conflicts(branch, plan.conflicts)
     if dry_run or not yes:
         _show_plan(output, plan)
-        if dry_run or not plan.changes:
+        if dry_run or plan.kind == "up-to-date":
             return
         ask("Restore this?")
-    made = restore(dry_run=False, expect=None if yes else plan.ours)
-    if made.id != plan.ours.id or output.as_json:
-        show_commit(output, made if made.id != plan.ours.id else None)
+    made = restore() if yes else plan.apply()
+    if made != plan.head or output.as_json:
+        show_commit(output, made if made != plan.head else None)
     else:
         output.line(_NOTHING)
 
 
-def _show_plan(output: Output, plan: ActionPlan) -> None:
+def _show_plan(output: Output, plan: Plan) -> None:
     [source] = plan.commits
     if output.as_json:
         changes = [change_json(change) for change in plan.changes]
@@ -91,8 +87,4 @@ def _show_plan(output: Output, plan: ActionPlan) -> None:
     output.line(Styled("To be restored from", "title"))
     output.line("  ", *describe.byline(source), "  ", describe.title(source))
     output.line()
-    if plan.changes:
-        output.line(Styled("What would change", "title"))
-        describe.changes(output, list(plan.changes))
-    else:
-        output.line(_NOTHING)
+    describe.planned(output, plan, _NOTHING)

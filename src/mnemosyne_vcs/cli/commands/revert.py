@@ -9,9 +9,10 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
-from mnemosyne_vcs.cli.plan_and_apply import Act, Plan, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
+from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.resolutions import Strategy
 
 
@@ -55,7 +56,7 @@ def command(
     commit, branch = repository.resolve(revision), session.branch
     run = partial(
         repository.revert,
-        commit.id,
+        commit,
         branch=branch,
         parent=parent,
         message=message,
@@ -66,13 +67,14 @@ def command(
         before = commit.parents[parent - 1]
         return Sides(
             Side("what the commit wrote", commit.id),
-            Side(f"{branch} as it is now", plan.ours.id),
+            Side(f"{branch} as it is now", plan.head.id),
             Side("what was before the commit", before),
         )
 
     act = Act(
         branch=branch,
         run=run,
+        plan=partial(repository.plan_revert, *run.args, **run.keywords),
         sides=sides,
         commit=commit,
         doing="To be taken back",

@@ -6,7 +6,7 @@ from mnemosyne_vcs.cli import completion, describe
 from mnemosyne_vcs.cli.command_base import PagedVerb, pass_session
 from mnemosyne_vcs.cli.output import Output, Styled, dumps
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.merge.branches import RESOLVED
+from mnemosyne_vcs.merge.operation import RESOLVED
 from mnemosyne_vcs.model import Commit, Record, moment_text
 from mnemosyne_vcs.present.lookup import locate
 from mnemosyne_vcs.present.to_json import change_json, commit_json, record_json

@@ -10,11 +10,10 @@ from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixe
 from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.cli.session import Session
-from mnemosyne_vcs.errors import ConflictError
 from mnemosyne_vcs.history.trace import TracedRecord
+from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.retract import Retraction
 from mnemosyne_vcs.present.to_json import change_json, commit_json, record_json
-from mnemosyne_vcs.repository import Repository
 
 _NOTHING = "no live record came from there"
 
@@ -69,9 +68,7 @@ def command(
     check_askable(session, asks=retract and not (dry_run or yes))
     repository = session.open(author=session.author(author) if retract and not dry_run else None)
     output = session.output
-    heads = repository.branches()
-    branches = list(only or heads)
-    commit = None if commit is None else repository.resolve(commit).id
+    branches = only or None
     if not retract:
         found = repository.trace(
             source=source,
@@ -90,25 +87,21 @@ def command(
         run=run,
         tool_call=tool_call,
         commit=commit,
+        branches=branches,
         message=message,
         allow_mixed_vectors=allow_mixed_vectors,
     )
-    if dry_run or not yes:
-        plan = take_back(branches=branches, dry_run=True)
-        _show_plan(output, plan)
-        if dry_run or not plan.changes:
+    if yes and not dry_run:
+        done = take_back()
+    else:
+        plans = partial(repository.plan_retract, **take_back.keywords)()
+        _show_plans(output, plans)
+        if dry_run or not plans:
             return
         ask("Take these back?")
-        branches = list(plan.changes)
-        _check_unmoved(repository, heads, branches)
-    _show_done(output, take_back(branches=branches))
-
-
-def _check_unmoved(repository: Repository, heads: dict[str, str], branches: list[str]) -> None:
-    now = repository.branches()
-    for branch in branches:
-        if now.get(branch) != heads[branch]:
-            raise ConflictError(f"branch {branch!r} has moved since; look again")
+        changes = {branch: plan.changes for branch, plan in plans.items()}
+        done = Retraction(changes, {branch: plan.apply() for branch, plan in plans.items()})
+    _show_done(output, done)
 
 
 def _show(output: Output, found: list[TracedRecord]) -> None:
@@ -133,21 +126,17 @@ def _row(traced: TracedRecord) -> list[Part]:
     return [traced.branch, key, Styled(through, "dim"), describe.preview(traced.record)]
 
 
-def _show_plan(output: Output, plan: Retraction) -> None:
+def _show_plans(output: Output, plans: dict[str, Plan]) -> None:
     if output.as_json:
-        output.json(
-            {
-                "changes": {
-                    branch: [change_json(change) for change in changes]
-                    for branch, changes in plan.changes.items()
-                }
-            }
-        )
+        changes = {
+            branch: [change_json(change) for change in plan.changes]
+            for branch, plan in plans.items()
+        }
+        output.json({"changes": changes})
         return
-    for branch, changes in plan.changes.items():
-        output.line(Styled(f"What would change on {branch}", "title"))
-        describe.changes(output, list(changes))
-    if not plan.changes:
+    for plan in plans.values():
+        describe.planned(output, plan, _NOTHING)
+    if not plans:
         output.line(_NOTHING)
 
 

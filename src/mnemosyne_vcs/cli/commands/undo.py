@@ -13,8 +13,8 @@ from mnemosyne_vcs.cli.confirm import ask, check_askable, dry_run_option, yes_op
 from mnemosyne_vcs.cli.output import Output, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import ConflictError
-from mnemosyne_vcs.merge.undo import unresolved_conflicts
-from mnemosyne_vcs.model import ActionPlan, Commit
+from mnemosyne_vcs.merge.operation import Plan, unresolved_conflicts
+from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.lookup import find_trailer
 from mnemosyne_vcs.present.to_json import change_json, commit_json
 from mnemosyne_vcs.repository import Repository
@@ -66,23 +66,22 @@ def command(
         message=message,
         allow_mixed_vectors=allow_mixed_vectors,
     )
-    expect = None
     with _explained(repository, session.branch):
-        if dry_run or not yes:
-            plan = undo(dry_run=True)
+        if yes and not dry_run:
+            before, commit = repository.resolve(session.branch), undo()
+        else:
+            plan = partial(repository.plan_undo, *undo.args, **undo.keywords)()
             if plan.conflicts:
-                raise unresolved_conflicts(plan.conflicts)
+                raise unresolved_conflicts(session.branch, plan.conflicts)
             _show_plan(output, plan)
-            if dry_run or not plan.changes:
+            if dry_run or plan.kind == "up-to-date":
                 return
             ask("Undo this?")
-            expect = plan.ours
-        before = repository.resolve(session.branch)
-        commit = undo(dry_run=False, expect=expect)
-    _show_result(output, commit if commit.id != before.id else None)
+            before, commit = plan.head, plan.apply()
+    _show_result(output, commit if commit != before else None)
 
 
-def _show_plan(output: Output, plan: ActionPlan) -> None:
+def _show_plan(output: Output, plan: Plan) -> None:
     if output.as_json:
         targets = [commit_json(commit) for commit in plan.commits]
         changes = [change_json(change) for change in plan.changes]
@@ -92,11 +91,7 @@ def _show_plan(output: Output, plan: ActionPlan) -> None:
     for commit in plan.commits:
         output.line("  ", *describe.byline(commit), "  ", describe.title(commit))
     output.line()
-    if plan.changes:
-        output.line(Styled("What would change", "title"))
-        describe.changes(output, list(plan.changes))
-    else:
-        output.line(_NOTHING)
+    describe.planned(output, plan, _NOTHING)
 
 
 @contextmanager

@@ -1,0 +1,332 @@
+"""Operations on a branch: merge, pull, revert, cherry-pick, restore, undo and retract.
+
+All follow one algorithm. An operation is planned on the head of the branch, which gives changes and
+conflicts; resolutions settle the conflicts; the rest is one commit, which lands on that head only.
+If another writer has moved the branch meanwhile, the operation begins again on the new head.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal, NoReturn
+
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.errors import ConflictError, RefConflictError
+from mnemosyne_vcs.frozen import freeze
+from mnemosyne_vcs.history.log import describe
+from mnemosyne_vcs.merge.mixing import check_mixing
+from mnemosyne_vcs.merge.resolutions import Resolution, Settled, Strategy, check, listed, settle
+from mnemosyne_vcs.merge.trees import Merged
+from mnemosyne_vcs.model import Change, Commit, Conflict, Record
+from mnemosyne_vcs.refs import branch_head, branch_ref, moved, write_ref
+from mnemosyne_vcs.transaction.retries import until_it_lands
+from mnemosyne_vcs.transaction.transaction import Transaction, Writer
+from mnemosyne_vcs.trees import Tree
+
+__all__ = ["RESOLVED", "Operation", "Options", "Plan", "Step", "unresolved_conflicts"]
+
+RESOLVED = "Resolved"
+"""The trailer of a commit that says how each conflict was settled: JSON, key to word."""
+
+PlanKind = Literal["up-to-date", "fast-forward", "merge", "commit", "new-branch"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a caller wants of an operation.
+
+    Attributes:
+        author: who acts; the repository's author if not given.
+        message: why.
+        allow_mixed_vectors: put vectors side by side that no search can compare.
+        expect: the commit that the branch must point at, if given.
+        resolutions: how to settle the conflict of each key.
+        strategy: how to settle the others.
+        trailers: further facts by name for the commit.
+
+    Raises:
+        ValidationError: a resolution or the strategy is malformed.
+    """
+
+    author: str | None = None
+    message: str = ""
+    allow_mixed_vectors: bool = False
+    expect: Commit | None = None
+    resolutions: Mapping[str, Resolution] | None = None
+    strategy: Strategy | None = None
+    trailers: Mapping[str, str] | None = None
+
+    def __post_init__(self) -> None:
+        check(self.resolutions or {}, self.strategy)
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What an operation does to one head.
+
+    Attributes:
+        commits: the commits that it is about, newest first.
+        merged: the changes and the conflicts.
+        message: what the commit says where the caller gives no message.
+        trailers: further facts for the commit.
+        bases: ids of the commits that both sides of a merge started from.
+        parent: the second parent of the commit, if it is a merge.
+        moves_to: the commit that the branch moves to instead of a new one, if it does.
+        changes: the changes as they are to be shown, where comparing records does not show them.
+    """
+
+    commits: Sequence[Commit]
+    merged: Merged
+    message: str = ""
+    trailers: Mapping[str, str] = field(default_factory=dict[str, str])
+    bases: Sequence[str] = ()
+    parent: Commit | None = None
+    moves_to: Commit | None = None
+    changes: Sequence[Change] | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a merge, pull, revert, cherry-pick, restore, undo or retraction would do to a branch.
+
+    Attributes:
+        branch: the branch.
+        head: the commit of the branch that this was planned on.
+        kind: what `apply` makes: a `merge` commit with two parents, or a `commit` with one;
+            `fast-forward`: no commit, the branch moves to the merged one; `new-branch`: the branch
+            is made; `up-to-date`: nothing, as the branch has all of it already.
+        commits: the commits that are merged, taken back, picked or restored from, newest first.
+        bases: of a merge, ids of the commits that both sides started from; several where histories
+            cross.
+        changes: what changes on the branch, in order of key; a record that would be written has
+            the transaction id of no commit.
+        conflicts: what no resolution settles, in order of key; while there are any, the plan
+            cannot be applied.
+        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
+            `delete` or `value`.
+    """
+
+    branch: str
+    head: Commit
+    kind: PlanKind
+    commits: tuple[Commit, ...]
+    bases: tuple[str, ...]
+    changes: tuple[Change, ...]
+    conflicts: tuple[Conflict, ...]
+    resolved: Mapping[str, str]
+    _apply: Callable[[], Commit] = field(repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        freeze(self, "resolved")
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a plan cannot be pickled or copied: it belongs to one repository")
+
+    @property
+    def can_fast_forward(self) -> bool:
+        """Whether this merges into a branch that has nothing of its own, so that it could move."""
+        return self.bases == (self.head.id,)
+
+    def apply(self) -> Commit:
+        """Do exactly this, if the branch still points at `head`.
+
+        Returns:
+            The commit that the branch now points at.
+
+        Raises:
+            RefConflictError: the branch has moved; nothing was written, so plan again.
+            ConflictError: a conflict is not settled; nothing was written.
+            NotFoundError: the branch is gone, or an object that this rests on.
+            ReadOnlyError: the repository was opened for reading.
+            EngineError: the store failed, and the commit is not in it.
+        """
+        return self._apply()
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """A step with its conflicts settled, and the transaction that makes it."""
+
+    head: Commit
+    step: Step
+    settled: Settled
+    transaction: Transaction
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something to be done to a branch.
+
+    Attributes:
+        writer: the repository's side.
+        branch: the branch.
+        plan_on: finds out what is to be done to a head of it.
+        options: what the caller wants.
+    """
+
+    writer: Writer
+    branch: str
+    plan_on: Callable[[Commit], Step]
+    options: Options
+
+    def plan(self, head: Commit | None = None) -> Plan:
+        """What this would do; writes nothing.
+
+        Args:
+            head: what to do it to; the head of the branch if not given.
+
+        Raises:
+            DimensionError: vectors would be mixed that no search can compare.
+            NotFoundError: there is no such branch.
+            RefConflictError: the branch does not point at the commit that is expected.
+            ValidationError: a resolution names a key without a conflict.
+        """
+        planned = self._planned(head or self.head())
+        step, settled = planned.step, planned.settled
+        changes = describe(self._edits(planned)) if step.changes is None else step.changes
+
+        def apply() -> Commit:
+            transaction = self._transaction(planned.head, step, settled)
+            return self._land(replace(planned, transaction=transaction))
+
+        return Plan(
+            self.branch,
+            planned.head,
+            _kind(planned),
+            tuple(step.commits),
+            tuple(step.bases),
+            tuple(changes),
+            tuple(settled.conflicts),
+            settled.resolved,
+            apply,
+        )
+
+    def run(self, done: Callable[[Step], object] = lambda step: None) -> Commit:
+        """Do this, again on the new head until it lands.
+
+        Args:
+            done: is told what was done.
+
+        Returns:
+            The commit that the branch now points at; the head if there is nothing to change.
+
+        Raises:
+            ConflictError: a conflict is not settled; nothing was written.
+            RefConflictError: the branch does not point at the commit that is expected.
+            MnemosyneError: as `plan` and the engine raise.
+        """
+
+        def once() -> Commit:
+            planned = self._planned(self.head())
+            commit = self._land(planned)
+            done(planned.step)
+            return commit
+
+        if self.options.expect is not None:
+            return once()
+        return until_it_lands(self.writer.blocks.engine, once, RefConflictError)
+
+    def head(self) -> Commit:
+        """The commit that the branch points at.
+
+        Raises:
+            NotFoundError: there is no such branch.
+            RefConflictError: it is not the one that is expected.
+        """
+        head, expect = branch_head(self.writer.blocks, self.branch), self.options.expect
+        if expect is not None and head.id != expect.id:
+            raise moved(self.branch, expect, head)
+        return head
+
+    def _planned(self, head: Commit) -> _Planned:
+        step, options = self.plan_on(head), self.options
+        settled = settle(step.merged, options.resolutions or {}, options.strategy)
+        transaction = self._transaction(head, step, settled)
+        if not (settled.conflicts or step.moves_to or options.allow_mixed_vectors):
+            check_mixing(self.writer.blocks, transaction)
+        return _Planned(head, step, settled, transaction)
+
+    def _transaction(self, head: Commit, step: Step, settled: Settled) -> Transaction:
+        """A transaction with all that a step changes, which lands on its head only."""
+        options = self.options
+        trailers = {**(options.trailers or {}), **step.trailers}
+        if settled.resolved:
+            trailers[RESOLVED] = json.dumps(
+                settled.resolved, ensure_ascii=False, separators=(",", ":"), sort_keys=True
+            )
+        transaction = Transaction(
+            self.writer,
+            self.branch,
+            author=options.author,
+            message=options.message or step.message,
+            trailers=trailers,
+            base=head,
+            expect=head,
+            changes=settled.changes,
+            merges=step.parent,
+        )
+        for key, value in settled.values.items():
+            transaction.put(
+                key,
+                value.content,
+                embedding=value.embedding,
+                vectors=value.vectors,
+                embedder=value.embedder,
+                provenance=value.provenance,
+                event_time=value.event_time,
+            )
+        return transaction
+
+    def _edits(self, planned: _Planned) -> Iterator[tuple[str, Record | None, Record | None]]:
+        """What a step changes: key, record before and record after."""
+        tree = Tree.of(self.writer.blocks, planned.head)
+        for key in sorted(planned.transaction.changed_keys()):
+            yield key, tree.record(key), planned.transaction.get(key)
+
+    def _land(self, planned: _Planned) -> Commit:
+        step, transaction, conflicts = planned.step, planned.transaction, planned.settled.conflicts
+        if conflicts:
+            raise unresolved_conflicts(self.branch, conflicts, step.parent)
+        if step.moves_to is None:
+            return transaction.commit()
+        blocks, new = self.writer.blocks, step.moves_to
+        now, why = self.writer.clock(), transaction.message
+        ref, old = branch_ref(self.branch), planned.head
+        update = RefUpdate(ref, old.cid, new.cid, transaction.author, now, why)
+        try:
+            write_ref(blocks, {}, update, [new.cid])
+        except RefConflictError:
+            raise moved(self.branch, old, branch_head(blocks, self.branch)) from None
+        return new
+
+
+def _kind(planned: _Planned) -> PlanKind:
+    if planned.step.moves_to is not None:
+        return "fast-forward"
+    if planned.step.parent is not None:
+        return "merge"
+    changes = planned.settled.conflicts or planned.transaction.changed_keys()
+    return "commit" if changes else "up-to-date"
+
+
+def unresolved_conflicts(
+    branch: str, conflicts: Sequence[Conflict], merging: Commit | None = None
+) -> ConflictError:
+    """The error that says which conflicts are not settled.
+
+    Args:
+        branch: the branch that is to change.
+        conflicts: the conflicts.
+        merging: the commit that is to be merged, if it is a merge.
+    """
+    if merging is not None:
+        return ConflictError(
+            f"{merging.id} and branch {branch!r} have changed {listed(conflicts)} in different "
+            "ways; settle each with a resolution, or all with a strategy",
+            conflicts,
+        )
+    return ConflictError(
+        f"what stands on the branch now does not fit: {listed(conflicts)}; settle each with a "
+        "resolution, take later commits back first, or put the values you want",
+        conflicts,
+    )
