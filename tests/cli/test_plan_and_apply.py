@@ -57,3 +57,22 @@ def test_a_dry_run_needs_no_right_to_write(mnem, store, monkeypatch, arguments):
     mnem(*arguments, "--dry-run")
 
     assert [each["read_only"] for each in opened] == [True]
+
+
+def test_what_was_settled_by_asking_is_not_applied_to_anything_else(mnem, store, monkeypatch):
+    from mnemosyne_vcs.cli import plan_and_apply
+
+    def answer(output, repository, conflicts, sides):
+        with mnemosyne_vcs.open(store.path) as rival:
+            rival.put("unrelated", 1)
+        return {conflict.key: "ours" for conflict in conflicts}
+
+    monkeypatch.setattr(plan_and_apply, "can_ask", lambda output: True)
+    monkeypatch.setattr(plan_and_apply, "ask_each", answer)
+    with mnemosyne_vcs.open(store.path) as repo:
+        repo.put(PLAN, "theirs", branch="what-if")
+        repo.put(PLAN, "ours")
+
+    assert "as expected" in mnem("merge", "what-if", code=4).stderr
+    with mnemosyne_vcs.open(store.path) as repo:
+        assert repo.at()["unrelated"].content == 1 and len(repo.resolve().parents) == 1

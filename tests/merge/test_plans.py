@@ -20,7 +20,6 @@ from mnemosyne_vcs import (
 )
 from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.engine.protocol import RefUpdate
-from mnemosyne_vcs.refs import initialise
 
 PLANS: dict[str, Callable[[Repository], Plan]] = {
     "merge": lambda repo: repo.plan_merge("side"),
@@ -106,7 +105,7 @@ def test_a_plan_is_applied_once(repo: Repository, name: str):
 def test_the_method_begins_again_once_the_branch_has_moved(name: str):
     rivals: list[Callable[[], object]] = []
     repo = Repository(MemoryEngine())
-    initialise(repo.blocks, 0)
+    mnemosyne_vcs.initialise(repo.blocks.engine)
     prepared(repo)
     clock = repo._writer.clock
     repo._writer = replace(repo._writer, clock=lambda: rivals.pop()() if rivals else clock())
@@ -237,7 +236,7 @@ MOVES: dict[str, tuple[Callable[[Repository], object], Callable[[Repository], bo
 def test_a_move_that_has_landed_is_no_failure_although_its_answer_was_lost(name: str):
     engine = LosesAnswer()
     repo = Repository(engine)
-    initialise(repo.blocks, 0)
+    mnemosyne_vcs.initialise(repo.blocks.engine)
     prepared(repo)
     act, done = MOVES[name]
     engine.loses = True

@@ -81,8 +81,8 @@ class Memory:
                 tx.delete(key)
             tx.put("counted", self.number)
             tx.put(f"new/{self.number % 7}", self.number, embedding=[2.0, self.number])
-        assert tx.result is not None
-        self.acknowledged.append(tx.result.id)
+        assert tx.committed is not None
+        self.acknowledged.append(tx.committed.id)
 
     def gc(self) -> None:
         self.number += 1
