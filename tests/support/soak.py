@@ -1,4 +1,7 @@
-"""A soak: writers and readers of one repository, and sudden deaths, for as long as it is told."""
+"""A soak: writers and readers of one repository, and sudden deaths.
+
+It lasts for `SOAK_SECONDS`, or until `SOAK_KILLS` processes were killed if that is set.
+"""
 
 import math
 import os
@@ -17,8 +20,9 @@ from soak_child import begin, check
 
 WRITERS = READERS = 8
 SECONDS = float(os.environ.get("SOAK_SECONDS", "600"))
+KILLS = int(os.environ.get("SOAK_KILLS", "0"))
 SEED = os.environ.get("SOAK_SEED", str(random.SystemRandom().randrange(2**32)))
-LONGEST_PEACE = 4.0
+LONGEST_PEACE = 0.5 if KILLS else 4.0
 PART_OF_SERVER = 0.05
 
 
@@ -98,8 +102,8 @@ class Soak:
 
     def _disturb(self, chance: random.Random, who: Sequence[tuple[str, str]], until: float) -> None:
         peace = Event()
-        while monotonic() < until and not self.report.faults:
-            peace.wait(min(chance.uniform(0, LONGEST_PEACE), max(0, until - monotonic())))
+        while self._goes_on(until) and not self.report.faults:
+            peace.wait(chance.uniform(0, LONGEST_PEACE))
             if self._restart is not None and chance.random() < PART_OF_SERVER:
                 self._restart()
                 self.report.restarts += 1
@@ -108,6 +112,11 @@ class Soak:
                 self._kill(client)
                 self._start(client)
                 self.report.kills += 1
+
+    def _goes_on(self, until: float) -> bool:
+        if KILLS:
+            return self.report.kills + self.report.restarts < KILLS
+        return monotonic() < until
 
     def _start(self, client: tuple[str, str]) -> None:
         child = Child(Path(__file__).with_name("soak_child.py"), client[0], self._url, client[1])
