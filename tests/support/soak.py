@@ -1,6 +1,7 @@
 """A soak: writers and readers of one repository, and sudden deaths.
 
-It lasts for `SOAK_SECONDS`, or until `SOAK_KILLS` processes were killed if that is set.
+It lasts for `SOAK_SECONDS`; or, if `SOAK_KILLS` is set, until so many processes were killed, each
+of which was at work.
 """
 
 import math
@@ -9,21 +10,25 @@ import random
 import signal
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
-from threading import Event, Lock, Thread
+from multiprocessing import get_context
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from threading import Condition, Event, Thread
 from time import monotonic
+from typing import Any
 
 import mnemosyne_vcs
-from children import Child
-from soak_child import begin, check
+from soak_child import begin, check, go_on
 
 WRITERS = READERS = 8
 SECONDS = float(os.environ.get("SOAK_SECONDS", "600"))
 KILLS = int(os.environ.get("SOAK_KILLS", "0"))
 SEED = os.environ.get("SOAK_SEED", str(random.SystemRandom().randrange(2**32)))
-LONGEST_PEACE = 0.5 if KILLS else 4.0
+LONGEST_PEACE = 0.1 if KILLS else 4.0
 PART_OF_SERVER = 0.05
+PATIENCE = 120
 
 
 @dataclass
@@ -78,8 +83,11 @@ class Soak:
 
     def __init__(self, url: str, restart: Callable[[], None] | None = None) -> None:
         self._url, self._restart = url, restart
-        self._clients: dict[tuple[str, str], tuple[Child, Thread]] = {}
-        self._lock = Lock()
+        self._clients: dict[tuple[str, str], tuple[BaseProcess, Thread]] = {}
+        self._context = get_context("forkserver")
+        self._context.set_forkserver_preload(["mnemosyne_vcs", "numpy"])
+        self._changed = Condition()
+        self._working = set[tuple[str, str]]()
         self.report = Report()
 
     def run(self) -> Report:
@@ -108,7 +116,7 @@ class Soak:
                 self._restart()
                 self.report.restarts += 1
             else:
-                client = chance.choice(who)
+                client = self._some_working_one(chance) if KILLS else chance.choice(who)
                 self._kill(client)
                 self._start(client)
                 self.report.kills += 1
@@ -118,29 +126,43 @@ class Soak:
             return self.report.kills + self.report.restarts < KILLS
         return monotonic() < until
 
+    def _some_working_one(self, chance: random.Random) -> tuple[str, str]:
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._working, PATIENCE), "all clients hang"
+            return chance.choice(sorted(self._working))
+
     def _start(self, client: tuple[str, str]) -> None:
-        child = Child(Path(__file__).with_name("soak_child.py"), client[0], self._url, client[1])
-        listener = Thread(target=self._hear, args=(child, client[1]))
+        action, name = client
+        heard, told = self._context.Pipe(duplex=False)
+        child = self._context.Process(target=go_on, args=(action, self._url, name, told))
+        child.start()
+        told.close()
+        listener = Thread(target=self._hear, args=(child, client, heard))
         listener.start()
         self._clients[client] = child, listener
 
     def _kill(self, client: tuple[str, str]) -> None:
         child, listener = self._clients.pop(client)
-        child.send_kill()
+        child.kill()
         listener.join()
+        self._working.discard(client)
 
-    def _hear(self, child: Child, name: str) -> None:
-        with child:
-            for line in child.lines():
-                with self._lock:
-                    self._note(*line.split())
-            if (code := child.wait()) != -signal.SIGKILL:
-                self.report.faults.append(f"{name} ended by itself with code {code}")
+    def _hear(self, child: BaseProcess, client: tuple[str, str], heard: Connection) -> None:
+        with suppress(EOFError), heard:
+            while True:
+                what = heard.recv()
+                with self._changed:
+                    self._note(*what)
+                    self._working.add(client)
+                    self._changed.notify()
+        child.join()
+        if child.exitcode != -signal.SIGKILL:
+            self.report.faults.append(f"{client[1]} ended by itself with code {child.exitcode}")
 
-    def _note(self, kind: str, *what: str) -> None:
+    def _note(self, kind: str, *what: Any) -> None:
         if kind == "commit":
             self.report.acknowledged.add(what[0])
-            self.report.latencies.append(float(what[1]))
+            self.report.latencies.append(what[1])
         elif kind == "snapshot":
             self.report.snapshots += 1
         else:

@@ -1,11 +1,11 @@
-"""What the clients of a soak do until they are killed: `python soak_child.py ACTION URL NAME`.
+"""What the clients of a soak do until they are killed.
 
 The memory has a count for each writer, and the last values that it wrote in slots. So the counts
 say what a whole snapshot has to be.
 """
 
-import sys
 from collections.abc import Callable
+from multiprocessing.connection import Connection
 from threading import Event
 from time import perf_counter
 
@@ -14,10 +14,6 @@ from mnemosyne_vcs import EngineError, Repository, Snapshot, Transaction
 
 SLOTS = 50
 PAUSE_SECONDS = 0.05
-
-
-def say(*words: object) -> None:
-    print(*words, flush=True)
 
 
 def begin(url: str, writers: list[str]) -> None:
@@ -47,7 +43,7 @@ def check(now: Snapshot) -> int:
     return sum(counts.values())
 
 
-def write(repo: Repository, name: str) -> None:
+def write(repo: Repository, name: str) -> tuple[object, ...]:
     def step(tx: Transaction) -> None:
         number = tx[f"count/{name}"].content + 1
         tx.put(f"count/{name}", number)
@@ -56,7 +52,7 @@ def write(repo: Repository, name: str) -> None:
 
     began = perf_counter()
     commit = repo.transact(step)
-    say("commit", commit.id, perf_counter() - began)
+    return "commit", commit.id, perf_counter() - began
 
 
 class Reader:
@@ -65,25 +61,22 @@ class Reader:
     def __init__(self) -> None:
         self.seen = 0
 
-    def __call__(self, repo: Repository, name: str) -> None:
+    def __call__(self, repo: Repository, name: str) -> tuple[object, ...]:
         found = check(repo.at())
         assert found >= self.seen
         self.seen = found
-        say("snapshot")
+        return ("snapshot",)
 
 
-def go_on(act: Callable[[Repository, str], None], url: str, name: str) -> None:
+def go_on(action: str, url: str, name: str, told: Connection) -> None:
     """Act again and again; an engine that is out of reach is told, and tried again."""
+    act: Callable[[Repository, str], tuple[object, ...]]
+    act = {"write": write, "read": Reader()}[action]
     repo: Repository | None = None
     while True:
         try:
             repo = repo or mnemosyne_vcs.open(url, author=name)
-            act(repo, name)
+            told.send(act(repo, name))
         except EngineError as error:
-            say("error", type(error).__name__)
+            told.send(("error", type(error).__name__))
             Event().wait(PAUSE_SECONDS)
-
-
-if __name__ == "__main__":
-    action, url, name = sys.argv[1:]
-    go_on({"write": write, "read": Reader()}[action], url, name)
