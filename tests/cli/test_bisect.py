@@ -88,7 +88,7 @@ class TestCommand:
     def test_it_can_end_the_search(self, mnem, commits, end):
         ran = mnem("bisect", "--", "sh", "-c", end, code=1)
 
-        assert "given up" in ran.stderr and commits[-1] in ran.stderr
+        assert "stopped" in ran.stderr and commits[-1] in ran.stderr
 
     def test_its_output_does_not_mix_with_json(self, process, commits):
         test = f'echo looking; ! {MNEM} show "$MNEM_COMMIT:new/note" > /dev/null 2>&1'
@@ -125,14 +125,14 @@ class TestRefusals:
     def test_a_fault_that_is_not_there(self, mnem, commits):
         ran = mnem("bisect", "--key", "plan", "--equals", "0", code=3)
 
-        assert "not there at main" in ran.stderr and "--bad" in ran.stderr
+        assert "main does not have the fault" in ran.stderr and "--bad" in ran.stderr
 
     def test_a_fault_that_was_there_from_the_beginning(self, mnem, commits):
         ran = mnem("bisect", "--key", "old/note", "--absent", code=5)
         assert "empty memory" in ran.stderr and "--good" in ran.stderr
 
         ran = mnem("bisect", "--key", "old/note", "--absent", "--good", "main~3", code=5)
-        assert "at main~3 already" in ran.stderr
+        assert "main~3 has the fault already" in ran.stderr
 
     def test_revisions_that_are_not_there(self, mnem, commits):
         mnem("bisect", "--key", "n", "--present", "--bad", "nope", code=3)

@@ -42,7 +42,7 @@ class TestBranch:
         text = mnem("branch", "-d", "what-if", "--dry-run").stdout
         plan = mnem("branch", "-d", "what-if", "--dry-run", "--json").json
 
-        assert "leads to 1 commit" in text
+        assert "leads to 1 commit of it" in text
         assert (plan["name"], plan["only_there"]) == ("what-if", 1)
         assert "what-if" in heads(store.path)[0]
 

@@ -88,4 +88,4 @@ def test_bad_revisions(mnem, store):
     assert "nope" in mnem("diff", "nope", code=3).stderr
     assert mnem("diff", "main~99", code=3).stderr
     assert mnem("diff", "main@{", "--json", code=5).error["kind"] == "invalid-revision"
-    assert "both ends" in mnem("diff", "main..main", "main", code=2).stderr
+    assert "both commits" in mnem("diff", "main..main", "main", code=2).stderr

@@ -305,12 +305,12 @@ class TestOnATerminal:
         shown, code = converse(["e", "a"], "merge", "other", EDITOR=str(editor))
         assert code == 1 and "that is not JSON" in shown
         shown, code = converse(["e", "a"], "merge", "other", EDITOR="true")
-        assert code == 1 and "not saved any change" in shown
+        assert code == 1 and "no change was saved" in shown
 
     def test_there_is_no_base_of_what_both_added(self, here, sides):
         shown, _ = converse(["b", "a"], "merge", "other")
 
-        assert "there is no base" in shown
+        assert "has no base" in shown
 
     def test_skipped_conflicts_are_left_and_nothing_is_written(self, here, sides):
         shown, code = converse(["s", "o", "o", "o", "o", "o"], "merge", "other", NO_COLOR="1")

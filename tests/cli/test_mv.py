@@ -29,7 +29,7 @@ class TestMv:
         assert keys == {NOTE, PLAN.replace("support", "done"), TEAM.replace("support", "done")}
 
     def test_to_where_it_is(self, mnem, store):
-        assert "nothing changed" in mnem("mv", TEAM, TEAM).stdout
+        assert "nothing to change" in mnem("mv", TEAM, TEAM).stdout
 
     @pytest.mark.parametrize(
         "arguments, code",

@@ -81,7 +81,7 @@ class TestPut:
         mnem("put", "k", "1")
         before = head(store)
 
-        assert "nothing changed" in mnem("put", "k", "1").stdout
+        assert "nothing to change" in mnem("put", "k", "1").stdout
         assert mnem("put", "k", "1", "--json").json is None
         assert head(store) == before
 

@@ -36,7 +36,7 @@ class TestRevert:
         assert f"{PLAN} (edit/delete): " in ran.stderr
         assert "base, what the commit wrote:" in ran.stderr
         assert "ours, main as it is now:" in ran.stderr
-        assert "theirs, what was before the commit:" in ran.stderr
+        assert "theirs, what was there before the commit:" in ran.stderr
         assert "Account reviewer" in ran.stderr
         assert content_of(store, TEAM) is not None
 

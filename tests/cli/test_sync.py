@@ -49,7 +49,7 @@ class TestClone:
     def test_refusals(self, mnem, store, copy):
         assert "holds a repository" in mnem("clone", str(store.path), "copy.mnem", code=11).stderr
         assert "none.mnem" in mnem("clone", "none.mnem", "new.mnem", code=3).stderr
-        assert "gone at once" in mnem("clone", str(store.path), "memory://", code=5).stderr
+        assert "lost at once" in mnem("clone", str(store.path), "memory://", code=5).stderr
         assert not (copy.parent / "new.mnem").exists()
 
 
@@ -222,7 +222,7 @@ class TestIncompleteStores:
         assert "run the same clone again" in said
         stats = mnem("stats", "-s", str(half), "--json").json
         assert (stats["branches"], stats["commits"]) == (0, 0)
-        assert "there is a store" in mnem("init", str(half), code=11).stderr
+        assert "there is already a store" in mnem("init", str(half), code=11).stderr
 
     def test_the_same_clone_goes_on(self, mnem, store, half):
         mnem("clone", str(store.path), str(half))

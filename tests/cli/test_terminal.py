@@ -163,7 +163,7 @@ def test_a_difference_in_colour(terminal, store):
     [
         (("rm", "-r", "/crew/support"), "Remove this?"),
         (("branch", "-d", "what-if"), "Delete branch what-if?"),
-        (("gc", "--keep-reflog", "0", "--compact"), "Remove this for good?"),
+        (("gc", "--keep-reflog", "0", "--compact"), "Remove this permanently?"),
     ],
 )
 @pytest.mark.parametrize("typed, code", [(b"y\n", 0), (b"n\n", 1)])

@@ -174,7 +174,7 @@ def on_nfs(here, monkeypatch):
 def test_a_network_file_system_is_warned_of_in_one_line(mnem, on_nfs):
     ran = mnem("init", "a.mnem")
 
-    assert ran.stdout == "made an empty store: a.mnem\n"
+    assert ran.stdout == "created an empty store: a.mnem\n"
     [line] = ran.stderr.splitlines()
     assert line.startswith(f"Warning: {on_nfs}/a.mnem lies on a network file system (nfs4)")
     assert line.endswith("or share the memory at a postgresql:// or s3:// URL")

@@ -27,7 +27,7 @@ class TestVerify:
         assert report["problems"][0]["object"] in mnem("verify", code=6).stdout
         assert mnem("show", TEAM, "--json", code=6).error["kind"] == "corrupt"
 
-    def test_a_wrong_index_is_told_and_made_anew(self, mnem, store):
+    def test_a_wrong_index_is_told_and_rebuilt(self, mnem, store):
         with sqlite3.connect(store.path) as connection:
             connection.execute("UPDATE commits SET made_by = made_by || 'x' WHERE n > 2")
         connection.close()
@@ -37,6 +37,6 @@ class TestVerify:
         report = mnem("verify", "--json", code=6).json
         assert {problem["kind"] for problem in report["problems"]} == {"index"}
         said = mnem("verify", "--repair-index").stdout
-        assert "made the index of 4 commits anew" in said
+        assert "rebuilt the index of 4 commits" in said
         assert "all sound" in said
         assert mnem("verify", "--repair-index", "--json").json["ok"]

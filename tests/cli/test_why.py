@@ -36,7 +36,7 @@ class TestWhy:
         why = mnem("why", PLAN, "--json").json
         assert why["written"]["commit"]["id"] == store.learned
         assert why["present_since"]["id"] == undone
-        assert f"put back by {short_id(undone)}" in mnem("why", PLAN).stdout
+        assert f"restored by {short_id(undone)}" in mnem("why", PLAN).stdout
 
     def test_a_deleted_record(self, mnem, store):
         with mnemosyne_vcs.open(store.path, author="cleaner") as repo:

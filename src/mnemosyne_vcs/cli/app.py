@@ -1,4 +1,4 @@
-"""The command itself: its verbs, loaded when they are used, and how it ends."""
+"""The command itself: its verbs, loaded when they are used, and how it exits."""
 
 import sys
 from collections.abc import Sequence
@@ -38,12 +38,12 @@ that of a Python keyword has a `_` at the end."""
 _FIRST_STEPS = (
     "There is no store here yet. To begin:",
     "",
-    "  mnem demo        see agents' memory go wrong and be put right; takes a second",
+    "  mnem demo        see an agent's memory go wrong and get fixed; takes a second",
     "  mnem init        make an empty store, memory.mnem, in this directory",
-    "  mnem -s URL log  look at a store that is elsewhere",
+    "  mnem -s URL log  look at a store somewhere else",
     "  mnem --help      list all commands",
     "",
-    'From Python, `mnemosyne_vcs.open("memory.mnem", create=True)` makes one too. The guides are',
+    'From Python, `mnemosyne_vcs.open("memory.mnem", create=True)` creates one too. The guides are',
     "in docs/ of the source; begin with docs/guide/five-minutes.md.",
 )
 
@@ -56,7 +56,7 @@ class Mnem(click.Group):
         return [verb for verbs in SECTIONS.values() for verb in verbs]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """The verb of a name, None if there is none."""
+        """The verb with a name, or None."""
         if cmd_name not in self.list_commands(ctx):
             return None
         name = cmd_name.replace("-", "_")
@@ -67,7 +67,7 @@ class Mnem(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """The verb that arguments begin with; a word from elsewhere is answered."""
+        """The verb that the arguments begin with; a word of git raises `OtherWordError`."""
         known = args[0] in GIT_WORDS or args[0] in OTHER_WORDS
         if known and self.get_command(ctx, args[0]) is None:
             raise OtherWordError(args[0])
@@ -150,14 +150,14 @@ def mnem(ctx: click.Context) -> None:
     A REVISION is a branch, a tag, a commit id or a unique start of one, main~3, main^2,
     main@{yesterday}, 'main@{3 hours ago}' or main@{2026-11-01T09:00Z}. Times are UTC.
 
-    A KEY may be shortened to its last part, or to a start of that, if only one record fits.
+    A KEY may be shortened to its last part, or to a start of that, if only one record matches.
     """
     if ctx.invoked_subcommand is None:
         _without_verb(ctx, ctx.ensure_object(Session))
 
 
 def _without_verb(ctx: click.Context, session: Session) -> None:
-    """Say what to do: how to begin where there is no store, else which verbs there are."""
+    """Show how to begin if there is no store, else the list of verbs."""
     if session.as_json:
         raise click.UsageError("no command was given")
     for line in _FIRST_STEPS if _no_store(session) else ctx.get_help().splitlines():

@@ -23,10 +23,10 @@ class Names(NamedTuple):
     """One kind of names.
 
     Attributes:
-        what: what one is called.
+        what: the word for one of them.
         read: gives the commit id of each name.
         create: gives a commit a name.
-        delete: takes a name away.
+        delete: deletes a name.
     """
 
     what: str
@@ -58,7 +58,7 @@ def show_all(session: Session, names: Names) -> None:
 
 
 def create(session: Session, names: Names, name: str, at: str | None, author: str | None) -> None:
-    """Give a commit a name, and say so."""
+    """Give a commit a name, and print that."""
     repository, output = session.open(author=session.author(author)), session.output
     commit = names.create(repository, name, at or session.branch)
     _show(output, names, name, commit, "made")
@@ -67,12 +67,12 @@ def create(session: Session, names: Names, name: str, at: str | None, author: st
 def delete(
     session: Session, names: Names, name: str, author: str | None, *, dry_run: bool, yes: bool
 ) -> None:
-    """Take a name away, once a person has seen what only it leads to.
+    """Delete a name, after showing the commits that only it leads to.
 
-    Raises:
-        NotFoundError: there is no such name.
-        UsageError: there is nobody to ask.
-        ClickException: the person said no.
+        Raises:
+            NotFoundError: the name does not exist.
+            UsageError: confirmation is needed, and there is no terminal to ask on.
+    ClickException: the answer was no.
     """
     check_askable(session, asks=not (dry_run or yes))
     repository = session.open() if dry_run else session.open(author=session.author(author))
@@ -91,7 +91,7 @@ def delete(
 
 
 def _only_there(repository: Repository, names: Names, name: str) -> int:
-    """How many commits no other name leads to."""
+    """The number of commits that no other name leads to."""
     heads = [
         parse_id(head)
         for kind in (BRANCHES, TAGS)
@@ -111,7 +111,7 @@ def _show_loss(output: Output, names: Names, name: str, commit: Commit, lost: in
     output.line(f"{names.what} ", Styled(name, "key"), " is at ", *describe.byline(commit))
     if lost:
         only = describe.counted(lost, "commit")
-        output.line(f"no other name leads to {only} of it; `mnem gc` removes them some day")
+        output.line(f"no other branch or tag leads to {only} of it; `mnem gc` will remove them")
 
 
 def _show(output: Output, names: Names, name: str, commit: Commit, done: str) -> None:
@@ -131,7 +131,7 @@ def check_arguments(name: str | None, at: str | None, deleting: bool) -> None:
     """Refuse arguments that do not fit together.
 
     Raises:
-        UsageError: a name is to be deleted, and none or a revision too is given.
+        UsageError: a deletion is given no name, or a revision too.
     """
     if deleting and (name is None or at is not None):
         raise click.UsageError("-d takes one NAME and nothing else")

@@ -1,4 +1,4 @@
-"""What all verbs share: the options that may stand before or after the verb."""
+"""What all verbs share: the options that may be given before or after the verb."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,7 +13,7 @@ from mnemosyne_vcs.cli.session import Session
 __all__ = ["PagedVerb", "Verb", "pass_session", "shared_options"]
 
 pass_session = click.make_pass_decorator(Session)
-"""Decorator that hands the session to a verb as its first argument."""
+"""Decorator that passes the session to a verb as its first argument."""
 
 
 class Verb(click.Command):
@@ -25,17 +25,17 @@ class Verb(click.Command):
 
 
 class PagedVerb(Verb):
-    """A verb whose results a person may want to page through."""
+    """A verb whose output goes through a pager on a terminal."""
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the verb; what it prints goes through a pager if it is long."""
+        """Run the verb, with its output in a pager if it is long."""
         session = ctx.ensure_object(Session)
         with paging(wanted=not (session.no_pager or session.as_json)):
             return super().invoke(ctx)
 
 
 def shared_options() -> list[click.Option]:
-    """The options of the group and of every verb; a later one has the last word."""
+    """The options of the group and of every verb; the last one given wins."""
     return [
         click.Option(
             ["-s", "--store"],
@@ -66,7 +66,7 @@ def shared_options() -> list[click.Option]:
             default=None,
             expose_value=False,
             callback=_into_session("no_pager"),
-            help="Print long results straight to the terminal.",
+            help="Do not use a pager.",
         ),
         click.Option(
             ["--version"],

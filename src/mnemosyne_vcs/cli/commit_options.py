@@ -20,7 +20,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def author_option(function: F) -> F:
     """The option `--author`."""
     return click.option(
-        "--author", metavar="NAME", help="Who writes; MNEMOSYNE_AUTHOR or you if not given."
+        "--author", metavar="NAME", help="The author; MNEMOSYNE_AUTHOR or you if not given."
     )(function)
 
 
@@ -41,16 +41,16 @@ def mixed_option(function: F) -> F:
 def commit_once(
     repository: Repository, fn: Callable[[Transaction], object], branch: str, message: str
 ) -> Commit | None:
-    """Commit what a function does, and tell whether it did anything.
+    """Commit what a function does, if it changes anything.
 
     Args:
         repository: the store.
-        fn: called with a transaction, again if the branch moves meanwhile.
+        fn: called with a transaction, and again if the branch moves meanwhile.
         branch: the branch to commit to.
         message: why.
 
     Returns:
-        The commit; None if everything was so already.
+        The commit; None if nothing changed.
 
     Raises:
         MnemosyneError: as `Repository.transact` and the function raise.
@@ -66,12 +66,12 @@ def commit_once(
 
 
 def show_commit(output: Output, commit: Commit | None) -> None:
-    """Print the commit that a verb made; None if it changed nothing."""
+    """Print the commit that a verb made, or that it changed nothing (None)."""
     if commit is not None:
         output.did(f"commit {commit.id} was made")
     if output.as_json:
         output.json(None if commit is None else commit_json(commit))
     elif commit is None:
-        output.line("nothing changed: it is so already")
+        output.line("nothing to change")
     else:
         output.line(*describe.byline(commit), "  ", Styled(describe.title(commit), "title"))

@@ -1,4 +1,4 @@
-"""What a shell completes: branches, tags, commits and keys of the store at hand."""
+"""What a shell completes: branches, tags, commits and keys of the store."""
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
@@ -42,7 +42,7 @@ def _completer(
                     for value, said in suggestions(repository, session, incomplete)
                     if value.startswith(incomplete) and printable(value) == value
                 ]
-        except (MnemosyneError, click.UsageError):  # there is no place on the line to say it
+        except (MnemosyneError, click.UsageError):  # a completion cannot print an error
             return []
 
     return complete

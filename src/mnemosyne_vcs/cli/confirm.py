@@ -1,4 +1,4 @@
-"""Asking before something is taken away."""
+"""Asking before something is removed."""
 
 import sys
 from collections.abc import Callable
@@ -26,21 +26,23 @@ def yes_option(function: F) -> F:
 
 
 def check_askable(session: Session, *, asks: bool) -> None:
-    """Refuse to begin what needs an answer that nobody can give.
+    """Raise before doing anything if a question cannot be asked.
 
     Args:
         session: this run.
-        asks: whether there will be a question.
+        asks: whether a question will be asked.
 
     Raises:
-        UsageError: there will be one, and no person to answer it.
+        UsageError: a question will be asked, and there is no terminal.
     """
     if asks and (session.as_json or not is_terminal(sys.stdin)):
-        raise click.UsageError("there is nobody to ask; give --yes, or --dry-run to look first")
+        raise click.UsageError(
+            "cannot ask without a terminal; give --yes, or --dry-run to look first"
+        )
 
 
 def ask(question: str) -> None:
-    """Ask for a yes, on stderr.
+    """Ask a yes-or-no question on stderr.
 
     Args:
         question: what to ask.

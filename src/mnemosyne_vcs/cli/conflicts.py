@@ -1,4 +1,4 @@
-"""Showing a conflict so that a person who reads it can settle it."""
+"""Showing a conflict so that the reader can resolve it."""
 
 import json
 import shlex
@@ -17,11 +17,11 @@ from mnemosyne_vcs.values import Missing
 __all__ = ["Side", "Sides", "conflict_lines", "explained"]
 
 _KINDS = {
-    "edit/edit": "both have changed it",
-    "edit/delete": "ours has changed what theirs has deleted",
-    "delete/edit": "ours has deleted what theirs has changed",
-    "add/add": "both have added it",
-    "move/move": "both have moved it, to different keys",
+    "edit/edit": "both changed it",
+    "edit/delete": "ours changed it, theirs deleted it",
+    "delete/edit": "ours deleted it, theirs changed it",
+    "add/add": "both added it",
+    "move/move": "both moved it, to different keys",
     "same-id": "each has a record with this id, under different keys",
 }
 _TWO_KEYS = ("move/move", "same-id")
@@ -31,8 +31,8 @@ class Side(NamedTuple):
     """One of the versions in a conflict.
 
     Attributes:
-        what: says in words which one it is, such as `main as it is now`.
-        commit: id of a commit that holds it; None if there is no single one.
+        what: a description, such as `main as it is now`.
+        commit: id of a commit that holds it; None if no single commit does.
     """
 
     what: str
@@ -45,7 +45,7 @@ class Sides(NamedTuple):
     Attributes:
         base: what both sides started from.
         ours: what is on the branch.
-        theirs: what is to be brought there.
+        theirs: what is merged into it.
     """
 
     base: Side
@@ -55,7 +55,7 @@ class Sides(NamedTuple):
 
 @contextmanager
 def explained(repository: Repository, sides: Sides) -> Generator[None]:
-    """Add to a conflict that is raised inside, key by key, what a person needs to settle it.
+    """Add details of each key to a `ConflictError` that is raised inside.
 
     Args:
         repository: the store.
@@ -69,15 +69,15 @@ def explained(repository: Repository, sides: Sides) -> Generator[None]:
                 error.add_note(describe.plain(line))
         if error.conflicts:
             error.add_note("")
-            error.add_note("Run the command again with a --resolve for each, or settle all that")
-            error.add_note("are left alike with --strategy ours, theirs, base or delete.")
+            error.add_note("Run the command again with a --resolve for each, or resolve all that")
+            error.add_note("are left in one way with --strategy ours, theirs, base or delete.")
         raise
 
 
 def conflict_lines(
     repository: Repository, conflict: Conflict, sides: Sides
 ) -> Iterator[list[Part]]:
-    """What to show of a conflict: its versions, who wrote them, what clashes, the ways out.
+    """The lines for a conflict: its versions, who wrote them, what clashes, and the options.
 
     Args:
         repository: the store.
@@ -94,12 +94,12 @@ def conflict_lines(
         yield from _version(repository, conflict, record, side.commit)
     for field in conflict.fields:
         yield ["  clash in ", Styled(field, "title"), *_values(field, versions)]
-    yield ["  settle it with one of"]
+    yield ["  resolve it with one of"]
     ways = dict(_ways(conflict))
     width = max(map(len, ways))
     for way, meaning in ways.items():
         yield ["    ", Styled(_option(conflict.key, way, width), "id"), "  ", meaning]
-    yield ["  or with a content of your own, any JSON, which has no vectors, such as"]
+    yield ["  or with new content, any JSON, which has no vectors, such as"]
     record = conflict.ours or conflict.theirs or conflict.base
     content = json.dumps(record and record.content, ensure_ascii=False)
     yield ["    ", Styled(_option(conflict.key, content), "id")]
@@ -115,7 +115,7 @@ def _version(
         return
     try:
         blame = repository.blame(record.key if record else conflict.key, commit)
-    except NotFoundError:  # no commit up to there has had the key
+    except NotFoundError:  # no commit up to there had the key
         return
     title = describe.title(blame.commit)
     what = "deleted" if record is None else "written"
@@ -126,7 +126,7 @@ def _version(
 
 
 def _values(field: str, versions: tuple[Record | None, ...]) -> Iterator[Part]:
-    """What a field says in each version, if its values are ones to show."""
+    """The value of a field in each version, if its values can be shown."""
     values = [None if record is None else value_at(record, field) for record in versions]
     if any(isinstance(value, bytes) for value in values):
         yield ": the vectors differ"
@@ -143,7 +143,7 @@ def _values(field: str, versions: tuple[Record | None, ...]) -> Iterator[Part]:
 
 
 def _ways(conflict: Conflict) -> Iterator[tuple[str, str]]:
-    """The words that settle a conflict, and what each does."""
+    """The options that resolve a conflict, and what each does."""
     yield "ours", _taking(conflict, conflict.ours, "keep")
     yield "theirs", _taking(conflict, conflict.theirs, "take")
     if conflict.base is not None:

@@ -1,4 +1,4 @@
-"""Values in the words that people read."""
+"""Values as text for people."""
 
 import json
 import re
@@ -98,16 +98,16 @@ def title(commit: Commit) -> str:
 
 
 def resolutions(commit: Commit) -> dict[str, str]:
-    """How a merge settled its conflicts, by key; empty if it does not say."""
+    """How a merge resolved its conflicts, by key; empty if it does not say."""
     try:
         resolved: object = json.loads(commit.trailers.get(RESOLVED, "{}"))
-    except ValueError:  # a trailer of that name from elsewhere
+    except ValueError:  # a trailer of that name that something else wrote
         return {}
     return cast("dict[str, str]", resolved) if isinstance(resolved, dict) else {}
 
 
 def trailers(commit: Commit) -> str:
-    """A commit's trailers on one line, the ids in them shortened."""
+    """A commit's trailers on one line, with short ids."""
     values = dict(commit.trailers)
     if resolved := resolutions(commit):
         values[RESOLVED] = counted(len(resolved), "conflict")
@@ -119,7 +119,7 @@ def trailers(commit: Commit) -> str:
 
 
 def origin(record: Record) -> list[tuple[str, Part]]:
-    """What is known of where a record came from, by name."""
+    """The known fields of a record's provenance, by name."""
     known = record.provenance.known()
     sources = known.pop("derived_from", ())
     names = {name: name.replace("_", " ") for name in known}
@@ -128,7 +128,7 @@ def origin(record: Record) -> list[tuple[str, Part]]:
 
 
 def change_counts(counts: Mapping[str, int]) -> str:
-    """How many records changed in each way: `3 added, 1 removed`; empty if none did."""
+    """The number of records that changed in each way: `3 added, 1 removed`; empty if none did."""
     kinds = (kind for kind in CHANGE_KINDS if counts.get(kind))
     return ", ".join(f"{counts[kind]:,} {kind}" for kind in kinds)
 
@@ -165,10 +165,10 @@ def planned(output: Output, plan: Plan, nothing: str) -> None:
 
 
 def settled(output: Output, resolved: Mapping[str, str]) -> None:
-    """Print how the conflicts of a merge were settled.
+    """Print how the conflicts of a merge were resolved.
 
     Args:
-        output: where to.
+        output: where to print.
         resolved: `ours`, `theirs`, `base`, `delete` or `value`, by key.
     """
     for key, how in resolved.items():

@@ -1,4 +1,4 @@
-"""How a failure is shown, and the exit code that it gives."""
+"""How a failure is shown, and its exit code."""
 
 from collections.abc import Iterator
 
@@ -24,8 +24,8 @@ __all__ = [
 
 EXIT_CODES = {
     0: "done",
-    1: "another error, or a question answered with no",
-    2: "the command line is wrong, or does not say which store",
+    1: "another error, or a question was answered with no",
+    2: "the command line is wrong, or names no store",
     3: "not found",
     4: "conflict; nothing was written",
     5: "a value, key or revision is not valid",
@@ -68,7 +68,7 @@ def exit_code(error: Exception) -> int:
 
 
 def not_in_this_locale(error: UnicodeEncodeError) -> EngineError:
-    """What to say of a path that the system cannot be given, as its encoding lacks a character."""
+    """The message for a path with a character that the locale's encoding lacks."""
     return EngineError(
         f"{error.object!r:.80} cannot be encoded as {error.encoding}, the encoding of this locale; "
         "set LC_ALL=C.UTF-8, or PYTHONUTF8=1"

@@ -1,4 +1,4 @@
-"""Which store `mnem` works on when none is named."""
+"""The store that `mnem` uses when none is named."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,7 +15,7 @@ SUFFIX = ".mnem"
 
 
 def find_store(environment: Mapping[str, str]) -> str:
-    """The URL of the store: from the environment, else the only file around.
+    """The URL of the store: from the environment, else the only file nearby.
 
     Args:
         environment: the variables of the process.
@@ -26,8 +26,8 @@ def find_store(environment: Mapping[str, str]) -> str:
         beside one that has some.
 
     Raises:
-        NotFoundError: there is none, or the current directory is gone.
-        UsageError: the nearest directory with any has several.
+        NotFoundError: no store was found, or the current directory does not exist any more.
+        UsageError: the nearest directory with such files has several.
     """
     if url := environment.get(ENVIRONMENT):
         return url
@@ -45,5 +45,5 @@ def find_store(environment: Mapping[str, str]) -> str:
             return str(found[0])
     raise NotFoundError(
         f"there is no *{SUFFIX} file in {start} or above; name a store with -s URL or "
-        f"{ENVIRONMENT}, or make one with `mnem init`"
+        f"{ENVIRONMENT}, or create one with `mnem init`"
     )

@@ -1,4 +1,4 @@
-"""Drawing the commit graph with characters, beside what is printed of each commit."""
+"""Drawing the commit graph with characters, beside the text of each commit."""
 
 import sys
 from collections.abc import Iterable, Iterator
@@ -16,11 +16,11 @@ UNICODE = dict(zip(range(16), " ╵╷│╴╯╮┤╶╰╭├─┴┬┼", 
 """The character that goes where lines go up (1), down (2), left (4) and right (8); -1: a commit."""
 
 ASCII = dict(zip(range(16), " |||-'.+-'.+-+++", strict=True)) | {_COMMIT: "*"}
-"""The same for terminals and files that know no others."""
+"""The same in ASCII."""
 
 
 def characters() -> dict[int, str]:
-    """The characters that stdout can take."""
+    """The characters that stdout can encode."""
     try:
         "".join(UNICODE.values()).encode((sys.stdout and sys.stdout.encoding) or "ascii")
     except UnicodeEncodeError:
@@ -29,11 +29,11 @@ def characters() -> dict[int, str]:
 
 
 def draw(row: Row, lines: int, chars: dict[int, str]) -> Iterator[str]:
-    """The left side of what is printed of a commit, line by line.
+    """The part of the graph beside the text of a commit, line by line.
 
     Args:
         row: the commit and the lines below it.
-        lines: how many lines of text there are beside it, 1 or more; more may be needed to draw.
+        lines: the number of lines of text beside it, 1 or more; the result may have more.
         chars: `UNICODE` or `ASCII`.
     """
     passing = {2 * lane: _UP | _DOWN for lane in row.passing}
@@ -47,7 +47,7 @@ def draw(row: Row, lines: int, chars: dict[int, str]) -> Iterator[str]:
 
 
 def _bends(edges: Iterable[Edge]) -> dict[int, int]:
-    """Which ways lines go in each cell between two rows."""
+    """The directions of the lines in each cell between two rows."""
     cells: dict[int, int] = {}
     for top, bottom in edges:
         low, high = sorted((2 * top, 2 * bottom))

@@ -1,6 +1,6 @@
 """Printing: coloured and cut to the width on a terminal, whole and plain anywhere else.
 
-All that `mnem` prints comes through here, and is made visible here.
+Everything that `mnem` prints goes through here, where invisible characters are escaped.
 """
 
 import json
@@ -20,7 +20,7 @@ __all__ = ["Output", "Part", "Styled", "dumps", "is_terminal", "tell", "tell_jso
 
 
 class Styled(NamedTuple):
-    """Text with a meaning that a terminal shows by colour.
+    """Text with a style that a terminal shows as colour.
 
     Attributes:
         text: the text.
@@ -50,7 +50,7 @@ def dumps(value: object, indent: int | None = None) -> str:
 
 
 def is_terminal(stream: TextIO | None) -> bool:
-    """Whether a stream of this process is a terminal; one that is closed is not."""
+    """Whether a stream of this process is open and a terminal."""
     return stream is not None and stream.isatty()
 
 
@@ -69,7 +69,7 @@ class Output:
     """Prints results on stdout and remarks on stderr.
 
     Args:
-        as_json: results are printed by `json` only; texts are left out.
+        as_json: print results by `json` only, and no text.
 
     Attributes:
         as_json: whether results are JSON.
@@ -83,7 +83,7 @@ class Output:
         self._done: list[str] = []
 
     def did(self, what: str) -> None:
-        """Note what has been done, to be said if its result cannot be printed.
+        """Remember what was done, for the error if the result cannot be printed.
 
         Args:
             what: such as `commit bafy… was made`.
@@ -95,7 +95,7 @@ class Output:
         self._print(dumps(value))
 
     def line(self, *parts: Part) -> None:
-        """Print one line; its parts follow one another.
+        """Print one line, made of parts.
 
         Raises:
             EngineError: stdout is closed or cannot be written.
@@ -103,12 +103,12 @@ class Output:
         self._print(_line(parts, color=self._color))
 
     def remark(self, text: str) -> None:
-        """Tell a person something that is no result; silent with JSON."""
+        """Print something that is not a result, on stderr; silent with JSON."""
         if not self.as_json:
             tell(text)
 
     def fields(self, pairs: Iterable[tuple[str, Part]], indent: str = "") -> None:
-        """Print named values, one a line, the values below one another."""
+        """Print named values, one a line, aligned."""
         pairs = [(printable(name), value) for name, value in pairs]
         width = max((len(name) for name, _ in pairs), default=0)
         for name, value in pairs:
@@ -134,7 +134,7 @@ class Output:
         return Console(quiet=self.as_json, no_color=not self._color, width=width, highlight=False)
 
     def flush(self) -> None:
-        """Write out what was printed; raises as `line` does."""
+        """Flush stdout; raises as `line` does."""
         if sys.stdout is not None:  # pyright: ignore[reportUnnecessaryComparison]
             try:
                 sys.stdout.flush()
@@ -180,7 +180,7 @@ class Output:
 
 
 def _color_wanted() -> bool:
-    """Whether a terminal may be shown colours: unless `NO_COLOR` is set or `TERM` is `dumb`."""
+    """Whether to use colours on a terminal: unless `NO_COLOR` is set or `TERM` is `dumb`."""
     return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
@@ -197,5 +197,5 @@ def _painted(part: Part, *, color: bool) -> str:
 
 def _tell(text: str) -> None:
     if sys.stderr is not None:  # pyright: ignore[reportUnnecessaryComparison]
-        with suppress(OSError):  # there is no place left to say it
+        with suppress(OSError):  # stderr is gone too
             print(text, file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Long results go through a pager, if a person reads them on a terminal."""
+"""Long results go through a pager on a terminal."""
 
 import io
 import os
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 __all__ = ["pager_command", "paging"]
 
 _LESS = "FRX"
-"""Of `less`: end at once if all fits, show colours, leave the text on the screen."""
+"""Options of `less`: exit if all fits, show colours, leave the text on the screen."""
 
 
 def pager_command(environment: Mapping[str, str]) -> list[str]:
-    """The pager to start and its arguments; empty if there is none.
+    """The pager to start and its arguments; empty for no pager.
 
     Args:
-        environment: the variables of the process: `MNEM_PAGER`, else `PAGER`, where an empty one
-            and `cat` mean none; else it is `less`, if that is installed.
+        environment: the variables of the process: `MNEM_PAGER`, else `PAGER`, where an empty
+            value and `cat` mean no pager; else `less`, if that is installed.
     """
     import shlex
     import shutil
@@ -38,9 +38,9 @@ def pager_command(environment: Mapping[str, str]) -> list[str]:
 
 @contextmanager
 def paging(*, wanted: bool = True) -> Generator[None]:
-    """Let what is printed inside go through the pager, if it is more than fits on the terminal.
+    """Send what is printed inside through the pager, if it does not fit on the terminal.
 
-    A person who leaves the pager early ends the work inside.
+    Leaving the pager early ends the work inside.
 
     Args:
         wanted: whether a pager may be used.
@@ -64,7 +64,7 @@ def paging(*, wanted: bool = True) -> Generator[None]:
 
 
 class _LeftError(Exception):
-    """The person has left the pager."""
+    """The pager was closed."""
 
 
 class _Pages(io.TextIOBase):
@@ -91,13 +91,13 @@ class _Pages(io.TextIOBase):
         return len(text)
 
     def finish(self) -> None:
-        """Show what is kept, or wait until the person has read it all."""
+        """Show what is kept, or wait until the pager is closed."""
         if self._pager is None:
             self._terminal.write("".join(self._kept))
             self._terminal.flush()
             return
         assert self._pager.stdin is not None
-        with suppress(BrokenPipeError):  # the person has seen enough
+        with suppress(BrokenPipeError):  # the pager was closed early
             self._pager.stdin.close()
         _wait(self._pager)
 
@@ -122,7 +122,7 @@ class _Pages(io.TextIOBase):
 
 
 def _wait(pager: "Popen[str]") -> None:
-    """Wait for the pager, which deals with Ctrl-C by itself."""
+    """Wait for the pager, which handles Ctrl-C."""
     while True:
         try:
             pager.wait()

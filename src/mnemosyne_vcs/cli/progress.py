@@ -1,4 +1,4 @@
-"""Progress bars, for what turns out to take longer than a moment."""
+"""Progress bars, for work that takes longer than a moment."""
 
 import sys
 import time
@@ -18,14 +18,14 @@ PATIENCE = 1.0
 def progress(
     doing: str, total: Callable[[], int | None] | None = None
 ) -> Generator[Progress | None]:
-    """A progress bar on stderr if that is a terminal, once the work has taken a while.
+    """A progress bar on stderr if that is a terminal, shown after a moment of work.
 
     Args:
         doing: what is being done, such as `checking`.
-        total: tells how many things there are; asked when the bar is shown.
+        total: returns the number of things; called when the bar is shown.
 
     Yields:
-        A function to call with the number of things done so far; None where no bar can be shown.
+        A function to call with the number of things done so far; None if no bar can be shown.
     """
     if not is_terminal(sys.stderr):
         yield None
@@ -47,7 +47,7 @@ def progress(
 
 @contextmanager
 def waiting(doing: str) -> Generator[None]:
-    """A sign of life on stderr if that is a terminal, for work that cannot say how far it is.
+    """A spinner on stderr if that is a terminal, for work without a known end.
 
     Args:
         doing: what is being done, such as `copying`.

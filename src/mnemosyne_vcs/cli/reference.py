@@ -2,7 +2,7 @@
 
 `python -m mnemosyne_vcs.cli.reference` prints it.
 
-It is `docs/cli.md`, which a test compares.
+A test compares it with `docs/cli.md`.
 """
 
 import inspect
@@ -22,28 +22,28 @@ _SETTINGS = """\
 | variable | what it does |
 | --- | --- |
 | `MNEMOSYNE_URL` | the store, where `-s` does not name one |
-| `MNEMOSYNE_AUTHOR` | who writes, where `--author` does not say; else the user's name |
+| `MNEMOSYNE_AUTHOR` | the author, unless `--author` names one; else the user's name |
 | `MNEM_PAGER`, else `PAGER` | the pager; `less` if neither is set, none if it is empty or `cat` |
 | `NO_COLOR` | if it is not empty, no colours; nor with `TERM=dumb` |
 
 ## Output
 
-On a terminal, `mnem` colours what it prints and cuts long texts in tables to the width. Into a
-pipe or a file it prints plain text and cuts nothing. What is longer than the screen goes through a
+On a terminal, `mnem` colours its output and cuts long texts in tables to the width. To a pipe or a
+file it prints plain text and cuts nothing. Output that is longer than the screen goes through a
 pager, for `log`, `show`, `diff`, `blame` and `reflog`, unless `--no-pager` is given.
 
-What cannot be seen in stored texts is drawn, so that no text can pass for a line of `mnem`, nor
-change what stands beside it: a line break as `\\n`, and as `\\u001b` or `\\u202e` other controls,
-marks for the direction of writing and what has no width. With `--json` they are escaped as JSON
-does. If the result of a verb cannot be written, the error says what was done before.
+Invisible characters in stored texts are escaped, so that no text can pass for a line of `mnem`, nor
+change the text beside it: a line break as `\\n`, and as `\\u001b` or `\\u202e` other controls,
+marks for the direction of writing and characters without width. With `--json` they are escaped as
+in JSON. If the result of a verb cannot be written, the error says what was done before.
 
 With `--json`, a verb prints one JSON object; one that lists things prints one a line. A verb that
 commits prints the commit, or `null` if it changed nothing. Times are UTC milliseconds.
 
-A verb that takes something away shows what and asks first. `--dry-run` only shows it, `--yes` does
-not ask; where nobody can answer, one of the two is needed.
+A verb that removes something shows what, and asks first. `--dry-run` only shows it, `--yes` does
+not ask; without a terminal, one of the two is needed.
 
-Errors go to stderr, in one line and with more lines where there is more to say. With `--json`
+Errors go to stderr, as one line, followed by details where there are any. With `--json`
 they are `{"error": {"kind": …, "message": …}}`; a conflict also has `conflicts`,
 and a search without a single answer `candidates`. A warning is one line on stderr too, with
 `--json` `{"warning": {"kind": …, "message": …}}`; the verb goes on."""
@@ -92,7 +92,7 @@ def _value(option: click.Parameter) -> list[str]:
 
 
 def _shared() -> str:
-    return "These may stand before or after the verb.\n\n" + _table(shared_options())
+    return "These may be given before or after the verb.\n\n" + _table(shared_options())
 
 
 def _table(options: list[click.Option]) -> str:

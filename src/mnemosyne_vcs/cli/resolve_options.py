@@ -1,4 +1,4 @@
-"""Settling conflicts: by options, and by asking a person on a terminal."""
+"""Resolving conflicts: by options, and by asking on a terminal."""
 
 import sys
 from collections.abc import Callable, Iterable
@@ -27,25 +27,25 @@ def resolve_options(function: F) -> F:
         "--strategy",
         type=click.Choice(SIDES),
         metavar="|".join(SIDES),
-        help="Settle all other conflicts so.",
+        help="Resolve all other conflicts in this way.",
     )
     resolve = click.option(
         "--resolve",
         multiple=True,
         metavar="KEY=ours|theirs|base|delete|JSON",
-        help="Settle the conflict of a key; may be given again.",
+        help="Resolve the conflict of a key; may be repeated.",
     )
     return resolve(strategy(function))
 
 
 def resolutions(texts: Iterable[str]) -> dict[str, Resolution]:
-    """How to settle the conflict of each key.
+    """How to resolve the conflict of each key.
 
     Args:
         texts: the values of `--resolve`.
 
     Raises:
-        UsageError: one is none, or a key has two.
+        UsageError: one is malformed, or a key has two.
     """
     found: dict[str, Resolution] = {}
     for text in texts:
@@ -57,7 +57,7 @@ def resolutions(texts: Iterable[str]) -> dict[str, Resolution]:
 
 
 def _resolution(text: str) -> tuple[str, Resolution]:
-    """Key and way out. The key may have = in it, as JSON may."""
+    """Key and resolution. The key may contain =, and so may JSON."""
     key, _, last = text.rpartition("=")
     if key and last in SIDES:
         return key, last
@@ -69,20 +69,20 @@ def _resolution(text: str) -> tuple[str, Resolution]:
                 continue
             return text[:position], value(content)
     raise click.UsageError(
-        f"--resolve {text!r} is no KEY={'|'.join(SIDES)}|JSON; "
+        f"--resolve {text!r} is not of the form KEY={'|'.join(SIDES)}|JSON; "
         "a text needs double quotes, as in JSON"
     )
 
 
 def can_ask(output: Output) -> bool:
-    """Whether a person is there to settle conflicts."""
+    """Whether conflicts can be resolved by asking on a terminal."""
     return output.terminal and is_terminal(sys.stdin) and not output.as_json
 
 
 def ask_each(
     output: Output, repository: Repository, conflicts: Iterable[Conflict], sides: Sides
 ) -> dict[str, Resolution]:
-    """Show each conflict on the terminal and ask how to settle it.
+    """Show each conflict on the terminal and ask how to resolve it.
 
     Args:
         output: where to show it.
@@ -91,10 +91,10 @@ def ask_each(
         sides: what their versions are.
 
     Returns:
-        The answers by key; what was skipped is not among them.
+        The answers by key, without those that were skipped.
 
     Raises:
-        ClickException: the person gives up.
+        ClickException: the answer was to abort.
     """
     answers: dict[str, Resolution] = {}
     for conflict in conflicts:
@@ -122,15 +122,15 @@ def _ask(conflict: Conflict) -> Resolution | None:
         if word == "e" and (edited := _edited(conflict)) is not None:
             return edited
         if word == "b":
-            tell("there is no base to go back to")
+            tell("this conflict has no base")
 
 
 def _edited(conflict: Conflict) -> Resolution | None:
-    """The content that a person makes in an editor; None if it is left unchanged or is no JSON."""
+    """The content after editing in an editor; None if it is unchanged or not valid JSON."""
     record = conflict.ours or conflict.theirs
     text = click.edit(dumps(record and record.content, indent=2) + "\n", extension=".json")
     if text is None:
-        tell("you have not saved any change")
+        tell("no change was saved")
         return None
     try:
         return value(parse_json(text))

@@ -1,4 +1,4 @@
-"""One run of `mnem`: which store and branch it is about, and how it prints."""
+"""One run of `mnem`: its store and branch, and how it prints."""
 
 import os
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ __all__ = ["Session"]
 
 @dataclass
 class Session:
-    """What the global options say.
+    """The global options.
 
     Attributes:
         url: the store that was named, None if none was.
         branch: the branch to look at or to change.
         as_json: whether to print JSON.
-        no_pager: whether long results stay out of a pager.
+        no_pager: whether to print long results without a pager.
     """
 
     url: str | None = None
@@ -38,22 +38,22 @@ class Session:
         return Output(as_json=self.as_json)
 
     def find_url(self) -> str:
-        """The URL of the store: the one that was named, else the one that is found.
+        """The URL of the named store, else of the one that is found.
 
         Raises:
-            NotFoundError: there is no store.
+            NotFoundError: no store was found.
             UsageError: there are several, and none was named.
         """
         return self.url or find_store(os.environ)
 
     def open(self, *, author: str | None = None) -> Repository:
-        """Open the store until the command ends, for reading unless there is an author.
+        """Open the store until the command ends, read-only unless an author is given.
 
         Args:
-            author: who writes.
+            author: the author of commits.
 
         Raises:
-            NotFoundError: there is no store.
+            NotFoundError: no store was found.
             UsageError: there are several, and none was named.
             ValidationError: the store would be a new and empty one in memory.
             MnemosyneError: it cannot be opened.
@@ -65,7 +65,7 @@ class Session:
         return click.get_current_context().with_resource(repository)
 
     def author(self, given: str | None) -> str:
-        """Who writes: as given, else `MNEMOSYNE_AUTHOR`, else the user of this process."""
+        """The author: as given, else `MNEMOSYNE_AUTHOR`, else the user of this process."""
         if author := given or os.environ.get("MNEMOSYNE_AUTHOR"):
             return author
         from getpass import getuser

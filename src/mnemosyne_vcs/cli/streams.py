@@ -1,4 +1,4 @@
-"""Standard input and output as bytes, which `-` stands for."""
+"""Standard input and output as bytes, named by `-`."""
 
 import sys
 from typing import BinaryIO, cast

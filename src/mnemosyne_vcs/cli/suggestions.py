@@ -1,11 +1,11 @@
-"""Words that users of git and of other stores type, and what says the same here."""
+"""Words that users of git and of other stores type, and the equivalents here."""
 
 import click
 
 __all__ = ["GIT_WORDS", "OTHER_WORDS", "OtherWordError"]
 
 _NO_CHECKOUT = "nothing is checked out here: read any revision with `mnem show REVISION`"
-_SAFE = "every write is a commit, so there is nothing to set aside"
+_SAFE = "every write is a commit, so there is nothing to stash"
 
 GIT_WORDS = {
     "add": "there is no staging area: `mnem put KEY JSON` writes and commits",
@@ -23,7 +23,7 @@ GIT_WORDS = {
     "switch": f"{_NO_CHECKOUT}, write to a branch with -b BRANCH",
     "worktree": f"{_NO_CHECKOUT}; any number of programs work on any branches at once",
 }
-"""What to say to each word of git's; a verb of the same name has precedence."""
+"""The answer to each command of git; a verb of the same name has precedence."""
 
 OTHER_WORDS = {
     "cat": "use `mnem show KEY`",
@@ -46,11 +46,11 @@ OTHER_WORDS = {
     "update": "use `mnem put KEY JSON`, which replaces what is there",
     "write": "use `mnem put KEY JSON`",
 }
-"""What to say to each word of other stores."""
+"""The answer to each command of other stores."""
 
 
 class OtherWordError(click.ClickException):
-    """A word from elsewhere that is no verb here; the message is the equivalent."""
+    """A command of git or another store that is not a verb; the message names the equivalent."""
 
     exit_code = 2
     kind = "usage"
@@ -58,5 +58,5 @@ class OtherWordError(click.ClickException):
     def __init__(self, word: str) -> None:
         known = GIT_WORDS.get(word)
         super().__init__(
-            f"`{word}` is git's word; {known}" if known else f"no `{word}`; {OTHER_WORDS[word]}"
+            f"`{word}` is a git command; {known}" if known else f"no `{word}`; {OTHER_WORDS[word]}"
         )

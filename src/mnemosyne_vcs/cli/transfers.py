@@ -1,4 +1,4 @@
-"""What the verbs that bring history in and out share."""
+"""What the verbs that copy history between stores share."""
 
 from collections.abc import Mapping
 from typing import Any, BinaryIO
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def transfer_json(transfer: TransferReport) -> dict[str, Any]:
-    """What `--json` prints of a transfer."""
+    """A transfer as `--json` prints it."""
     return {
         "url": transfer.url,
         "remote": transfer.remote,
@@ -43,10 +43,10 @@ def transfer_json(transfer: TransferReport) -> dict[str, Any]:
 
 
 def show_transfer(output: Output, done: str, transfer: TransferReport) -> None:
-    """Print what travelled, and where the branches and new tags are.
+    """Print what was copied, and where the branches and new tags are.
 
     Args:
-        output: where to.
+        output: where to print.
         done: what was done, such as `fetched from`.
         transfer: the transfer.
     """
@@ -67,25 +67,25 @@ FORMATS = ("car", "jsonl")
 
 
 class FilePath(click.Path):
-    """The path of a file, which a shell completes; nothing is looked at."""
+    """The path of a file, which a shell completes; nothing is checked."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The path as it was given."""
+        """The path as given."""
         return path_text(value)
 
 
 def source_of(path: str) -> str | BinaryIO:
-    """What to read: the file at a path, or standard input for `-`; raises as `stdin_bytes`."""
+    """The file at a path, or standard input for `-`; raises as `stdin_bytes`."""
     return stdin_bytes() if path == STREAM else path
 
 
 def target_of(output: Output, path: str, form: str) -> str | BinaryIO:
-    """What to write: the file at a path, or standard output for `-`.
+    """The file at a path, or standard output for `-`.
 
     Args:
         output: where results go.
         path: the path.
-        form: the format, of which `car` is not for people to read.
+        form: the format; `car` is not written to a terminal.
 
     Raises:
         UsageError: bytes would be written to a terminal.
@@ -94,30 +94,32 @@ def target_of(output: Output, path: str, form: str) -> str | BinaryIO:
     if path != STREAM:
         return path
     if form == "car" and output.terminal:
-        raise click.UsageError("a bundle is not for a terminal; write it into a file or a pipe")
+        raise click.UsageError(
+            "a bundle cannot be written to a terminal; write it to a file or a pipe"
+        )
     return stdout_bytes()
 
 
 def require_file(path: str, what: str) -> None:
-    """Refuse `-` where a store is to be made, which cannot be a pipe.
+    """Refuse `-` where a store is created, which cannot be a pipe.
 
     Raises:
         UsageError: the path is `-`.
     """
     if path == STREAM:
         raise click.UsageError(
-            f"{what} is a store, which cannot be written into a pipe; name a file (./- if it shall "
-            "be called so)"
+            f"{what} is a store, which cannot be written into a pipe; name a file (./- for a "
+            "file named -)"
         )
 
 
 def format_of(path: str, wanted: str | None) -> str:
-    """The format to use: the wanted one, else what the end of the path says, else `car`."""
+    """The format that is asked for, else that of the path's extension, else `car`."""
     return wanted or ("jsonl" if path.endswith((".jsonl", ".ndjson")) else "car")
 
 
 def bundle_json(bundle: Bundle) -> dict[str, Any]:
-    """What `--json` prints of a bundle."""
+    """A bundle as `--json` prints it."""
     return {
         "path": bundle.path,
         "format": "car",
@@ -131,7 +133,7 @@ def show_bundle(output: Output, done: str, bundle: Bundle) -> None:
     """Print what a bundle holds.
 
     Args:
-        output: where to.
+        output: where to print.
         done: what was done with it, such as `wrote`.
         bundle: the bundle.
     """
@@ -140,12 +142,12 @@ def show_bundle(output: Output, done: str, bundle: Bundle) -> None:
 
 
 def show_names(output: Output, branches: Mapping[str, str], tags: Mapping[str, str]) -> None:
-    """Print what branches and tags name.
+    """Print branches and tags, and their commits.
 
     Args:
-        output: where to.
+        output: where to print.
         branches: commit ids by name.
-        tags: likewise.
+        tags: the same for tags.
     """
     output.table(
         [

@@ -13,10 +13,10 @@ __all__ = ["plain_warnings"]
 
 @contextmanager
 def plain_warnings(as_json: Callable[[], bool]) -> Generator[None]:
-    """Show what Mnemosyne warns of as one line on stderr; other warnings as Python does.
+    """Show Mnemosyne's warnings as one line on stderr, and other warnings as Python does.
 
     Args:
-        as_json: whether to print JSON, which is known when there is something to show.
+        as_json: returns whether to print JSON; called when a warning is shown.
     """
     with warnings.catch_warnings():
         usual = warnings.showwarning

@@ -1,1 +1,1 @@
-"""What the command and the web page both show: layouts, look-ups, JSON forms."""
+"""What the command shows apart from printing: layouts, look-ups, JSON forms."""

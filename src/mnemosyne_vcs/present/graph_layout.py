@@ -1,4 +1,4 @@
-"""Where each commit stands when their graph is drawn, whatever draws it.
+"""The place of each commit in a drawing of their graph.
 
 Commits are rows and lines of descent are lanes, counted from 0 at the left. A row is laid out as
 soon as its commit is known, so that a long history is drawn while it is read.
@@ -27,7 +27,7 @@ class Row(NamedTuple):
 
     Attributes:
         id: the commit.
-        lane: the lane that it stands in.
+        lane: its lane.
         passing: the lanes of the lines that pass by it, in order.
         edges: the lines from here to the next row, in order; those of the commit itself start
             in its lane.
@@ -42,15 +42,15 @@ class Row(NamedTuple):
 def layout(commits: Iterable[tuple[str, Sequence[str]]]) -> Iterator[Row]:
     """Give each commit a lane, and lead lines to its parents.
 
-    A commit stands in the lane of the child that expects it, a first parent below its child, and a
-    line that ends makes room for the next one.
+    A commit is in the lane of the child that expects it, and a first parent below its child. A
+    lane whose line has ended is used again.
 
     Args:
         commits: id and ids of parents of each, every commit before its parents. Lines to parents
-            that never come lead on to the end.
+            that never come go on to the end.
     """
     lanes: list[str | None] = []
-    """The commit that each lane leads to; None where it is free."""
+    """The commit that each lane leads to; None for a free lane."""
     for commit, parents in commits:
         lane = lanes.index(commit) if commit in lanes else _free(lanes)
         passing = [i for i, each in enumerate(lanes) if each is not None and i != lane]

@@ -1,4 +1,4 @@
-"""What a person means by a key, a revision or the id of a run."""
+"""Finding keys, revisions and ids of runs by the short forms that people type."""
 
 from collections.abc import Iterable
 
@@ -17,11 +17,11 @@ def find_key(snapshot: Snapshot, text: str) -> str:
 
     Args:
         snapshot: where the key must be.
-        text: what the person wrote.
+        text: what was typed.
 
     Raises:
-        NotFoundError: no key fits.
-        ValidationError: several fit; the message lists them.
+        NotFoundError: no key matches.
+        ValidationError: several match; the message lists them.
     """
     if text in snapshot:
         return text
@@ -45,7 +45,7 @@ def history_of(repository: Repository, text: str, at: str) -> tuple[str, list[Bl
 
     Raises:
         NotFoundError: no record is or was there.
-        ValidationError: several keys fit.
+        ValidationError: several keys match.
     """
     snapshot = repository.at(at)
     key = _key_of_history(repository, snapshot, text)
@@ -53,8 +53,8 @@ def history_of(repository: Repository, text: str, at: str) -> tuple[str, list[Bl
 
 
 def _key_of_history(repository: Repository, snapshot: Snapshot, text: str) -> str:
-    """The key that a text means: one that is whole goes before the start of one that is there,
-    also where its record is gone."""
+    """The key that a text means: a whole key, even if its record is gone, before the start of one
+    that is there."""
     keys = list(snapshot.scan_keys())
     starting = [key for key in keys if text and _last(key).startswith(text)]
     exact = [key for key in starting if _last(key) == text]
@@ -68,7 +68,7 @@ def _key_of_history(repository: Repository, snapshot: Snapshot, text: str) -> st
         gone = _last_gone(repository, snapshot, text)
     fitting = gone or starting
     if not fitting:
-        raise NotFoundError(f"no commit up to {snapshot.commit.id} has had a record {text!r}")
+        raise NotFoundError(f"no commit up to {snapshot.commit.id} had a record {text!r}")
     return _the_only(text, fitting, "keys")
 
 
@@ -81,7 +81,7 @@ def _has_been(repository: Repository, key: str, snapshot: Snapshot) -> bool:
 
 
 def _last_gone(repository: Repository, snapshot: Snapshot, text: str) -> list[str]:
-    """The keys with this last part that the newest commit took away which took away any."""
+    """The keys with this last part that were removed by the newest commit that removed any."""
     for commit in repository.log(snapshot.commit):
         changes = repository.diff(commit.parents[0], commit)
         found = [each.key for each in changes if each.after is None and _last(each.key) == text]
@@ -100,7 +100,7 @@ def find_trailer(commits: Iterable[Commit], name: str, start: str) -> str:
 
     Raises:
         NotFoundError: no commit has such a trailer.
-        ValidationError: several values start so; the message lists them.
+        ValidationError: several values start with it; the message lists them.
     """
     values = {commit.trailers.get(name, "") for commit in commits}
     fitting = sorted(value for value in values if value and value.startswith(start))
@@ -119,26 +119,26 @@ def find_run(commits: Iterable[Commit], start: str) -> str:
         start: the whole id, or the start of only one.
 
     Raises:
-        ValidationError: several ids start so; the message lists them.
+        ValidationError: several ids start with it; the message lists them.
     """
     try:
         return find_trailer(commits, "Run-Id", start)
-    except NotFoundError:  # the run may be known from the provenance of records alone
+    except NotFoundError:  # the run may be named only in the provenance of records
         return start
 
 
 def locate(repository: Repository, text: str, branch: str) -> tuple[Snapshot, str | None]:
-    """The memory, and the key in it if one is meant, that `show` is about.
+    """The snapshot, and the key in it if the text names one, for `show`.
 
     Args:
         repository: the store.
-        text: `REVISION`, `REVISION:KEY`, `:KEY`, or `KEY` if it is no revision.
-        branch: the branch whose head is meant where no revision is given.
+        text: `REVISION`, `REVISION:KEY`, `:KEY`, or `KEY` if it is not a revision.
+        branch: the branch whose head is used if no revision is given.
 
     Raises:
-        NotFoundError: it names nothing.
+        NotFoundError: it names nothing that exists.
         InvalidRevisionError: it is the start of several commit ids.
-        ValidationError: several keys fit.
+        ValidationError: several keys match.
     """
     revision, colon, key = _divided(text)
     if colon and not revision:
@@ -177,5 +177,7 @@ def _last(key: str) -> str:
 def _the_only(text: str, fitting: list[str], what: str) -> str:
     if len(fitting) > 1:
         more = f" and {len(fitting) - SHOWN} more" if len(fitting) > SHOWN else ""
-        raise ValidationError(f"{text!r} fits several {what}: {', '.join(fitting[:SHOWN])}{more}")
+        raise ValidationError(
+            f"{text!r} matches several {what}: {', '.join(fitting[:SHOWN])}{more}"
+        )
     return fitting[0]

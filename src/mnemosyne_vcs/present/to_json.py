@@ -1,4 +1,4 @@
-"""What `--json` prints of each value. Fields are only ever added."""
+"""Values as `--json` prints them. Fields are only ever added."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def commit_json(commit: Commit) -> dict[str, Any]:
 
 
 def record_json(record: Record | None) -> dict[str, Any] | None:
-    """A record, its vectors by name only; None if there is none."""
+    """A record, its vectors by name only; None for no record."""
     if record is None:
         return None
     return {
@@ -56,7 +56,7 @@ def blame_json(blame: Blame) -> dict[str, Any]:
 
 
 def change_json(change: Change) -> dict[str, Any]:
-    """How one key differs; `fields` says in which parts of the content."""
+    """How one key differs; `fields` lists the parts of the content that do."""
     return {
         "key": change.key,
         "kind": change.kind,

@@ -15,9 +15,9 @@ from mnemosyne_vcs.cli.transfers import FilePath, require_file
 @click.argument("path", type=FilePath())
 @pass_session
 def command(session: Session, path: str) -> None:
-    """Copy the whole store to a new file at PATH, which is a store of its own.
+    """Copy the whole store to a new store, the file PATH.
 
-    Other programs may read and write meanwhile; the copy is of one moment.
+    Other programs may read and write meanwhile; the copy shows one moment.
     """
     require_file(path, "a backup")
     repository, output = session.open(), session.output

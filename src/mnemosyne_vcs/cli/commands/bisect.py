@@ -33,19 +33,19 @@ Predicate = Callable[[Snapshot], Verdict]
     "--key", metavar="KEY", help="The record that shows the fault.", shell_complete=completion.keys
 )
 @click.option("--field", metavar="PATH", help="One field of it, such as plan.tier.")
-@click.option("--equals", metavar="JSON", help="The fault is that it says this.")
-@click.option("--absent", is_flag=True, help="The fault is that it is not there.")
-@click.option("--present", is_flag=True, help="The fault is that it is there.")
+@click.option("--equals", metavar="JSON", help="The fault is that it has this value.")
+@click.option("--absent", is_flag=True, help="The fault is that it is missing.")
+@click.option("--present", is_flag=True, help="The fault is that it is present.")
 @click.option(
     "--good",
     metavar="REVISION",
-    help="Without the fault; the empty memory if not given.",
+    help="A commit without the fault; the empty memory if not given.",
     shell_complete=completion.revisions,
 )
 @click.option(
     "--bad",
     metavar="REVISION",
-    help="With the fault; the branch if not given.",
+    help="A commit with the fault; the branch if not given.",
     shell_complete=completion.revisions,
 )
 @click.argument("test", nargs=-1, type=click.UNPROCESSED, metavar="-- CMD...")
@@ -61,13 +61,13 @@ def command(
     bad: str | None,
     test: tuple[str, ...],
 ) -> None:
-    """Find the commit that brought a fault.
+    """Find the commit that introduced a fault.
 
-    It takes about ten looks for a thousand commits. Say what the fault is by --key and one of
-    --equals, --absent and --present, or by a command after --. It is started for each commit
-    that is looked at, with its id in MNEM_COMMIT and the store in MNEMOSYNE_URL, and answers by
-    its exit code: 0 if the memory is good, 1 to 127 if it has the fault, 125 if that cannot be
-    told, 128 or more to end the search.
+    A thousand commits take about ten tests. Describe the fault by --key and one of --equals,
+    --absent and --present, or by a command after --. The command is run for each commit to test,
+    with its id in MNEM_COMMIT and the store in MNEMOSYNE_URL. Its exit code says whether the
+    memory is good (0) or has the fault (1 to 127), cannot be tested (125), or that the search
+    must stop (128 or more).
     """
     repository, output = session.open(), session.output
     bad = bad or session.branch
@@ -112,7 +112,7 @@ def _json(text: str) -> object:
 
 
 def _whole_key(repository: Repository, key: str, at: str) -> str:
-    """The key that a text means at the commit with the fault; it may be gone there."""
+    """The key that a text means at the commit with the fault, where the record may be gone."""
     try:
         return find_key(repository.at(at), key)
     except NotFoundError:
@@ -123,7 +123,7 @@ def _by_command(
     repository: Repository, output: Output, test: tuple[str, ...], others: list[object]
 ) -> Predicate:
     if not test or any(others):
-        raise click.UsageError("say what the fault is: by --key KEY, or by a command after --")
+        raise click.UsageError("describe the fault by --key KEY, or by a command after --")
 
     def faulty(snapshot: Snapshot) -> Verdict:
         commit = snapshot.commit.id
@@ -131,13 +131,13 @@ def _by_command(
         stdout = subprocess.DEVNULL if output.as_json else None
         try:
             code = subprocess.run(test, env=environment, stdout=stdout, check=False).returncode
-        except (OSError, ValueError) as error:  # a name that no program has, or that none can have
+        except (OSError, ValueError) as error:  # a name that no program has or can have
             raise click.ClickException(
                 f"the command {shlex.join(test)} cannot be started: {error}"
             ) from error
         if code < 0 or code >= 128:
             raise click.ClickException(
-                f"{shlex.join(test)} ended with {code} at {commit}, so the search was given up"
+                f"{shlex.join(test)} exited with {code} at {commit}, so the search was stopped"
             )
         return "skip" if code == 125 else code != 0
 
@@ -145,7 +145,7 @@ def _by_command(
 
 
 def _telling(output: Output, predicate: Predicate) -> Predicate:
-    """The predicate, asked once for each commit, which also tells a person of each answer."""
+    """The predicate, called once for each commit, which also prints each answer."""
     known: dict[str, Verdict] = {}
 
     def told(snapshot: Snapshot) -> Verdict:
@@ -162,11 +162,11 @@ def _telling(output: Output, predicate: Predicate) -> Predicate:
 
 def _check_ends(repository: Repository, told: Predicate, good: str | None, bad: str) -> None:
     if told(repository.at(bad)) is not True:
-        raise NotFoundError(f"the fault is not there at {bad}; name a commit that has it by --bad")
+        raise NotFoundError(f"{bad} does not have the fault; name a commit that has it with --bad")
     if told(repository.at(good or ROOT_COMMIT.id)) is not False:
-        where = good or "the empty memory that comes before the first commit"
+        where = good or "the empty memory before the first commit"
         raise ValidationError(
-            f"the fault is there at {where} already; name a commit without it by --good"
+            f"{where} has the fault already; name a commit without it with --good"
         )
 
 

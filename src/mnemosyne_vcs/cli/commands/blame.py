@@ -13,19 +13,19 @@ from mnemosyne_vcs.present.to_json import blame_json
 
 @click.command("blame", cls=PagedVerb)
 @click.argument("key", required=False, shell_complete=completion.keys)
-@click.option("--field", metavar="PATH", help="Who last changed this field, such as plan.tier.")
-@click.option("--prefix", metavar="PREFIX", help="Of every record whose key starts so.")
+@click.option("--field", metavar="PATH", help="Blame only this field, such as plan.tier.")
+@click.option("--prefix", metavar="PREFIX", help="Blame every record whose key starts with this.")
 @click.option(
-    "--at", metavar="REVISION", help="As it was then.", shell_complete=completion.revisions
+    "--at", metavar="REVISION", help="As of this revision.", shell_complete=completion.revisions
 )
 @pass_session
 def command(
     session: Session, key: str | None, field: str | None, prefix: str | None, at: str | None
 ) -> None:
-    """Name the commit that wrote a record, or one field of it.
+    """Show the commit that wrote a record, or one field of it.
 
-    Give a KEY, with --field if one field matters, or a --prefix for every record below it. With
-    --json, one object a line. `mnem why KEY` tells more of one record.
+    Give a KEY, with --field for one field of it, or a --prefix for every record below it. With
+    --json, one object a line. `mnem why KEY` shows more about one record.
     """
     if (key is None) == (prefix is None):
         raise click.UsageError("give either a KEY or a --prefix")
@@ -48,7 +48,7 @@ def _show(output: Output, blames: list[Blame]) -> None:
         return
     output.table([_row(blame) for blame in blames])
     if not blames:
-        output.remark("no record is there")
+        output.remark("no records")
 
 
 def _row(blame: Blame) -> list[Part]:

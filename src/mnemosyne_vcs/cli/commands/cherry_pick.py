@@ -23,7 +23,7 @@ from mnemosyne_vcs.merge.resolutions import Strategy
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Of a merge, the number of the parent to compare it with; 1 if not given.",
+    help="For a merge, the number of the parent to compare with; 1 if not given.",
 )
 @resolve_options
 @mixed_option
@@ -44,8 +44,8 @@ def command(
 ) -> None:
     """Make the changes of one commit on another branch too.
 
-    What clashes is settled as in `mnem merge`: ours is what the branch has, theirs what the commit
-    wrote, base what was before the commit.
+    Conflicts are resolved as in `mnem merge`: ours is what the branch has, theirs what the commit
+    wrote, base what was there before it.
     """
     wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
     repository = session.open(author=None if dry_run else session.author(author))
@@ -62,7 +62,7 @@ def command(
     def sides(plan: Plan) -> Sides:
         before = commit.parents[parent - 1]
         return Sides(
-            Side("what was before the commit", before),
+            Side("what was there before the commit", before),
             Side(branch, plan.head.id),
             Side("what the commit wrote", commit.id),
         )
@@ -76,6 +76,6 @@ def command(
         doing="To be picked",
         name="picks",
         question="",
-        nothing=f"nothing to pick: {branch} has all of it already",
+        nothing=f"nothing to pick: {branch} has these changes already",
     )
     carry_out(session, repository, act, wishes)

@@ -24,7 +24,7 @@ from mnemosyne_vcs.errors import ValidationError
     "--only",
     multiple=True,
     metavar="BRANCH",
-    help="This branch, not all. May be repeated.",
+    help="Only this branch. May be repeated.",
     shell_complete=completion.branches,
 )
 @author_option
@@ -35,12 +35,12 @@ def command(
     """Copy the store SOURCE, with the same commit ids, to a new store.
 
     At TARGET, else where -s or MNEMOSYNE_URL say, else in memory.mnem. Both may be paths or URLs
-    of any kind. The copy knows SOURCE as the remote origin. If the copying breaks off, the same
-    command goes on from there.
+    of any kind. The copy has SOURCE as its remote origin. If copying is interrupted, run the same
+    command again to continue.
     """
     url = target or session.url or os.environ.get(ENVIRONMENT) or DEFAULT_PATH
     if url.startswith("memory:"):
-        raise ValidationError(f"{url} would be gone at once; name a file instead")
+        raise ValidationError(f"{url} would be lost at once; name a file instead")
     require_file(url, "a copy")
     with progress("copying") as advance:
         copy = mnemosyne_vcs.clone(
@@ -52,7 +52,7 @@ def command(
         )
     output = session.output
     with copy:
-        output.did(f"the store {copy.url} was made")
+        output.did(f"the store {copy.url} was created")
         if output.as_json:
             shown = {"branches": copy.branches(), "tags": copy.tags()}
             output.json({"url": copy.url, "remotes": copy.remotes(), **shown})

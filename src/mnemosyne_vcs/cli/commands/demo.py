@@ -12,10 +12,10 @@ from mnemosyne_vcs.present.to_json import commit_json
 
 @click.command("demo", cls=Verb)
 @click.argument("path", default="demo.mnem", type=FilePath())
-@click.option("--crewai", is_flag=True, help="Let real CrewAI crews play it.")
+@click.option("--crewai", is_flag=True, help="Use real CrewAI crews.")
 @pass_session
 def command(session: Session, path: str, *, crewai: bool) -> None:
-    """See agents' memory go wrong and be put right.
+    """See an agent's memory go wrong and get fixed.
 
     It runs offline with a scripted model, and leaves its store at PATH (demo.mnem if not given)
     to explore.

@@ -29,8 +29,8 @@ from mnemosyne_vcs.repository import Repository
 def command(session: Session, a: str | None, b: str | None, prefix: str, stat: bool) -> None:
     """Show what differs between revision A and revision B, field by field.
 
-    B is the branch if not given; without A, it is what the newest commit changed. A..B is
-    understood too. With --json, one change a line.
+    B is the branch if not given. Without A, show what the newest commit changed. A..B is also
+    accepted. With --json, one change a line.
     """
     repository, output = session.open(), session.output
     old, new = _ends(repository, session.branch, a, b)
@@ -53,7 +53,7 @@ def _ends(repository: Repository, branch: str, a: str | None, b: str | None) -> 
         return (head.parents[0] if head.parents else head.id), head.id
     start, dots, end = a.partition("..")
     if dots and b is not None:
-        raise click.UsageError(f"{a} names both ends already; leave out {b}")
+        raise click.UsageError(f"{a} names both commits already; leave out {b}")
     old, new = (start or branch, end or branch) if dots else (a, b or branch)
     return repository.resolve(old).id, repository.resolve(new).id
 

@@ -20,22 +20,22 @@ from mnemosyne_vcs.cli.transfers import (
 @click.command("export", cls=Verb)
 @click.argument("path", type=FilePath())
 @click.option(
-    "--format", "wanted", type=click.Choice(FORMATS), help="jsonl if PATH ends so, else car."
+    "--format", "wanted", type=click.Choice(FORMATS), help="jsonl if PATH ends in .jsonl, else car."
 )
 @click.option(
     "--only",
     multiple=True,
     metavar="NAME",
-    help="Of car: this branch or tag, not all. May be repeated.",
+    help="For car: only this branch or tag. May be repeated.",
     shell_complete=completion.branches,
 )
 @click.option(
     "--at",
     metavar="REVISION",
-    help="Of jsonl: the memory as it was then.",
+    help="For jsonl: the memory as of this revision.",
     shell_complete=completion.revisions,
 )
-@click.option("--prefix", metavar="PREFIX", help="Of jsonl: only keys that start with this.")
+@click.option("--prefix", metavar="PREFIX", help="For jsonl: only keys that start with this.")
 @pass_session
 def command(
     session: Session,
@@ -47,8 +47,8 @@ def command(
 ) -> None:
     """Write a new file at PATH, or standard output if it is -, for other stores and programs.
 
-    car holds branches and tags with their whole history, which `mnem import` gives the same
-    commit ids. jsonl holds the records of one branch as they are now, one JSON object a line.
+    car holds branches and tags with their whole history; `mnem import` keeps the commit ids.
+    jsonl holds the records of one branch as they are now, one JSON object a line.
     """
     chosen = format_of(path, wanted)
     if (chosen == "car" and (at or prefix)) or (chosen == "jsonl" and only):

@@ -20,16 +20,16 @@ from mnemosyne_vcs.repository import Repository
     type=click.FloatRange(min=0, max=100_000),
     default=30,
     metavar="DAYS",
-    help="How long the reflog keeps what it names; 30 days if not given.",
+    help="How long lines of the reflog keep commits; 30 days if not given.",
 )
-@click.option("--compact", is_flag=True, help="Also make the file smaller, which copies it.")
+@click.option("--compact", is_flag=True, help="Also make the file smaller, by copying it.")
 @click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @yes_option
 @pass_session
 def command(session: Session, keep_reflog: float, compact: bool, dry_run: bool, yes: bool) -> None:
-    """Remove for good what no branch, tag or recent line of the reflog reaches.
+    """Remove permanently what no branch, tag or recent line of the reflog reaches.
 
-    Such are the commits of deleted branches. Other programs may write meanwhile.
+    This includes the commits of deleted branches. Other programs may write meanwhile.
     """
     check_askable(session, asks=not (dry_run or yes))
     repository = session.open() if dry_run else session.open(author=session.author(None))
@@ -39,7 +39,7 @@ def command(session: Session, keep_reflog: float, compact: bool, dry_run: bool, 
         _show(output, report)
         if dry_run or not (report.objects or compact):
             return
-        ask("Remove this for good?")
+        ask("Remove this permanently?")
     _show(output, _collect(repository, keep, compact=compact))
 
 

@@ -20,12 +20,12 @@ from mnemosyne_vcs.cli.transfers import (
 @click.command("import", cls=Verb)
 @click.argument("path", type=FilePath())
 @click.option(
-    "--format", "wanted", type=click.Choice(FORMATS), help="jsonl if PATH ends so, else car."
+    "--format", "wanted", type=click.Choice(FORMATS), help="jsonl if PATH ends in .jsonl, else car."
 )
 @click.option(
     "--under",
     metavar="PREFIX",
-    help="Of car: put this before its branches and tags, such as theirs/.",
+    help="For car: put this before the names of its branches and tags, such as theirs/.",
     shell_complete=completion.branches,
 )
 @message_option
@@ -41,9 +41,9 @@ def command(
 ) -> None:
     """Read a file that `mnem export` wrote, or standard input if PATH is -: all of it, or nothing.
 
-    car brings its branches and tags with the same commit ids. A branch that is here moves on if
-    it only lags behind; if it went another way, take the other in with --under theirs/ and merge.
-    jsonl puts its records into one branch, in one commit.
+    car has branches and tags, and commits keep their ids. A branch that exists here is moved
+    forward; if it has other commits, import with --under theirs/ and merge. jsonl has records,
+    which are written to one branch, in one commit.
     """
     chosen = format_of(path, wanted)
     if (chosen == "car" and message) or (chosen == "jsonl" and under):

@@ -11,15 +11,13 @@ from mnemosyne_vcs.cli.session import Session
 
 @click.command("index", cls=Verb)
 @click.argument("name", required=False, shell_complete=completion.branches)
-@click.option(
-    "-d", "--delete", "deleting", is_flag=True, help="Give up the index of the branch NAME."
-)
+@click.option("-d", "--delete", "deleting", is_flag=True, help="Drop the index of the branch NAME.")
 @pass_session
 def command(session: Session, name: str | None, deleting: bool) -> None:
     """List the branches whose vectors the server searches, or let it index the branch NAME.
 
-    PostgreSQL does so with pgvector, and commits keep the index in step. Searches find the same
-    with and without it; with it, a process need not load all vectors. With --json, one branch a
+    PostgreSQL uses pgvector for this, and each commit updates the index. Searches find the same
+    with and without it; with it, a process does not load all vectors. With --json, one branch a
     line.
     """
     if name is None:
@@ -33,11 +31,11 @@ def command(session: Session, name: str | None, deleting: bool) -> None:
     else:
         with waiting("indexing"):
             repository.create_vector_index(name)
-    output.did(f"the index of {name} was {'given up' if deleting else 'made'}")
+    output.did(f"the index of {name} was {'dropped' if deleting else 'created'}")
     if output.as_json:
         output.json({"branch": name, "indexed": not deleting})
     else:
-        said = "are indexed no more" if deleting else "are indexed"
+        said = "are not indexed any more" if deleting else "are indexed"
         output.line("the vectors of ", Styled(name, "key"), f" {said}")
 
 

@@ -24,13 +24,13 @@ DEFAULT_PATH = "memory.mnem"
 @click.argument("path", required=False)
 @pass_session
 def command(session: Session, path: str | None) -> None:
-    """Make a new, empty store.
+    """Create a new, empty store.
 
     At PATH, else where -s or MNEMOSYNE_URL say, else in memory.mnem.
     """
     url = path or session.url or os.environ.get(ENVIRONMENT) or DEFAULT_PATH
     if url.startswith("memory:"):
-        raise ValidationError(f"{url} would be gone at once; name a file instead")
+        raise ValidationError(f"{url} would be lost at once; name a file instead")
     require_file(url, "this")
     try:
         mnemosyne_vcs.open(url, read_only=True).close()
@@ -38,10 +38,10 @@ def command(session: Session, path: str | None) -> None:
         with mnemosyne_vcs.open(url, create=True) as repository:
             made = repository.url
     else:
-        raise AlreadyExistsError(f"there is a store at {without_password(url)} already")
+        raise AlreadyExistsError(f"there is already a store at {without_password(url)}")
     output = session.output
-    output.did(f"the store {made} was made")
+    output.did(f"the store {made} was created")
     if output.as_json:
         output.json({"url": made})
     else:
-        output.line("made an empty store: ", without_password(url))
+        output.line("created an empty store:  ", without_password(url))

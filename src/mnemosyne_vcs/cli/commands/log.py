@@ -34,20 +34,24 @@ _FILTERS = ("key", "prefix", "author", "agent", "run", "source", "since", "until
     shell_complete=completion.keys,
 )
 @click.option(
-    "--prefix", metavar="PREFIX", help="Only commits that changed a record whose key starts so."
+    "--prefix",
+    metavar="PREFIX",
+    help="Only commits that changed a record whose key starts with this.",
 )
-@click.option("--author", metavar="NAME", help="Only commits of this author.")
-@click.option("--agent", metavar="NAME", help="Only commits that wrote a record of this agent.")
+@click.option("--author", metavar="NAME", help="Only commits by this author.")
+@click.option("--agent", metavar="NAME", help="Only commits that wrote a record by this agent.")
 @click.option("--run", metavar="ID", help="Only commits of a run; a start of its id is enough.")
 @click.option("--source", metavar="NAME", help="Only commits that wrote a record from this source.")
-@click.option("--since", metavar="TIME", help="Only commits of this time or later.")
+@click.option("--since", metavar="TIME", help="Only commits at or after this time.")
 @click.option(
-    "--until", metavar="TIME", help="Only commits of this time or earlier, or dated in the future."
+    "--until", metavar="TIME", help="Only commits at or before this time, or dated in the future."
 )
-@click.option("--first-parent", is_flag=True, help="Without the commits that merges brought.")
-@click.option("--all", "every", is_flag=True, help="Of all branches and tags.")
-@click.option("--graph", is_flag=True, help="Draw how commits follow one another.")
-@click.option("--oneline", is_flag=True, help="One line a commit, without run, save and crew.")
+@click.option("--first-parent", is_flag=True, help="Follow only the first parent of merges.")
+@click.option("--all", "every", is_flag=True, help="Commits of all branches and tags.")
+@click.option("--graph", is_flag=True, help="Draw the commit graph.")
+@click.option(
+    "--oneline", is_flag=True, help="One line for each commit, without run, save and crew."
+)
 @pass_session
 def command(
     session: Session,
@@ -60,12 +64,12 @@ def command(
 ) -> None:
     """List commits up to REVISION, newest first.
 
-    Filters must hold together. A TIME is one such as 2026-11-01T09:00Z, yesterday or '3 hours
+    Commits must match all filters. A TIME is written as 2026-11-01T09:00Z, yesterday or '3 hours
     ago'.
     """
     filters = [f"--{name}" for name in _FILTERS if wanted[name] is not None]
     if filters and graph:
-        raise click.UsageError(f"--graph shows every commit; it does not go with {filters[0]}")
+        raise click.UsageError(f"--graph shows every commit and cannot be used with {filters[0]}")
     if every and (revision or wanted["first_parent"]):
         raise click.UsageError("--all goes with neither REVISION nor --first-parent")
     repository, output = session.open(), session.output
@@ -128,7 +132,7 @@ def _draw(
     oneline: bool,
     first_parent: bool,
 ) -> bool:
-    """Print commits beside the graph that they make; those that have names with them."""
+    """Print commits beside their graph, with their branches and tags."""
     from mnemosyne_vcs.cli.graph import characters, draw
     from mnemosyne_vcs.present.graph_layout import layout
 
@@ -169,14 +173,14 @@ def _lines(repository: Repository, commit: Commit, oneline: bool) -> Iterator[li
 
 
 def _title(repository: Repository, commit: Commit) -> Styled:
-    """The commit's message; of a commit without one, what it did."""
+    """The commit's message; without one, what it did."""
     if commit.message:
         return Styled(describe.title(commit), "title")
     return Styled(_counts(repository, commit), "dim")
 
 
 def _counts(repository: Repository, commit: Commit) -> str:
-    """How many records a commit added, changed and removed; told without reading them."""
+    """The number of records that a commit added, changed and removed, without reading them."""
     blocks = repository.blocks
     before, after = Tree.before(blocks, commit), Tree.of(blocks, commit)
     counts = {"added": 0, "changed": 0, "removed": 0}

@@ -15,10 +15,10 @@ from mnemosyne_vcs.snapshot import Snapshot
 
 @click.command("ls", cls=Verb)
 @click.argument("prefix", default="", shell_complete=completion.keys)
-@click.option("-r", "--recursive", is_flag=True, help="Every key below, not subtrees.")
-@click.option("-l", "--long", is_flag=True, help="Also what each record says.")
+@click.option("-r", "--recursive", is_flag=True, help="List every key below PREFIX, not subtrees.")
+@click.option("-l", "--long", is_flag=True, help="Also show the content of each record.")
 @click.option(
-    "--at", metavar="REVISION", help="As it was then.", shell_complete=completion.revisions
+    "--at", metavar="REVISION", help="As of this revision.", shell_complete=completion.revisions
 )
 @pass_session
 def command(session: Session, prefix: str, recursive: bool, long: bool, at: str | None) -> None:
@@ -45,7 +45,7 @@ def command(session: Session, prefix: str, recursive: bool, long: bool, at: str 
 
 
 def _below(snapshot: Snapshot, prefix: str) -> str:
-    """The prefix to list: of a subtree with its slash; of all, past a slash all keys start with."""
+    """The prefix to list: a subtree's with its slash; past the slash that all keys start with."""
     if prefix.endswith("/") or (prefix in snapshot and not snapshot.count(f"{prefix}/")):
         return prefix
     if prefix:

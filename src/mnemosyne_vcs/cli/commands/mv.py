@@ -14,7 +14,7 @@ from mnemosyne_vcs.transaction.transaction import Transaction
 @click.command("mv", cls=Verb)
 @click.argument("old", shell_complete=completion.keys)
 @click.argument("new", shell_complete=completion.keys)
-@click.option("-r", "--recursive", is_flag=True, help="All records below OLD, to below NEW.")
+@click.option("-r", "--recursive", is_flag=True, help="Move all records below OLD to below NEW.")
 @message_option
 @author_option
 @pass_session
@@ -24,7 +24,7 @@ def command(
     """Move a record to another key.
 
     If NEW ends in /, the record keeps the last part of its key. History, blame and merges follow
-    it. A record that is in the way is an error.
+    the move. It is an error if NEW has a record already.
     """
     repository = session.open(author=session.author(author))
     if recursive:

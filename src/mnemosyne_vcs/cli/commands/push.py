@@ -17,11 +17,11 @@ from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 @author_option
 @pass_session
 def command(session: Session, remote: str, name: str | None, author: str | None) -> None:
-    """Bring a branch to the store REMOTE.
+    """Copy a branch to the store REMOTE.
 
     REMOTE is the name of a remote, origin if not given, or a URL or path. BRANCH is that of -b if
-    not given. If the branch there has commits that are not here, nothing is written there and the
-    exit code is 4: `mnem pull`, then push again.
+    not given. If the branch there has commits that are not here, nothing is written and the exit
+    code is 4: run `mnem pull`, then push again.
     """
     repository, output = session.open(author=session.author(author)), session.output
     with progress("pushing") as advance:

@@ -21,7 +21,7 @@ from mnemosyne_vcs.transaction.transaction import Transaction
 
 _ORIGINS = {
     "source": "The document, message, person or system that was observed.",
-    "agent": "The agent that found it out.",
+    "agent": "The agent that learned it.",
     "task": "What the agent worked on.",
     "step": "The step of the run.",
     "tool-call": "Id of the tool call that gave the observation.",
@@ -42,9 +42,9 @@ def _origin_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @click.command("put", cls=Verb)
 @click.argument("key", shell_complete=completion.keys)
 @click.argument("value", required=False)
-@click.option("--text", is_flag=True, help="VALUE is text as it stands, not JSON.")
+@click.option("--text", is_flag=True, help="VALUE is plain text, not JSON.")
 @click.option("--embedding", metavar="JSON", help="The embedding: a list of numbers.")
-@click.option("--keep-vectors", is_flag=True, help="Keep the vectors that the record has now.")
+@click.option("--keep-vectors", is_flag=True, help="Keep the record's vectors.")
 @click.option("--embedder", metavar="MODEL", help="The model that made the embedding.")
 @_origin_options
 @click.option(
@@ -52,14 +52,14 @@ def _origin_options(function: Callable[..., Any]) -> Callable[..., Any]:
     "derived_from",
     multiple=True,
     metavar="WHAT",
-    help="A record it was concluded from: KEY or REVISION:KEY. May be repeated.",
+    help="A record that it was derived from: KEY or REVISION:KEY. May be repeated.",
     shell_complete=completion.keys,
 )
 @click.option(
     "--event-time",
     type=click.DateTime(("%Y-%m-%d", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%dT%H:%M:%SZ")),
     metavar="TIME",
-    help="When what it says happened, such as 2026-11-01T09:00:00Z.",
+    help="The time of the event, such as 2026-11-01T09:00:00Z.",
 )
 @message_option
 @author_option
@@ -76,10 +76,10 @@ def command(
     derived_from: tuple[str, ...],
     **rest: Any,
 ) -> None:
-    """Write a record under KEY, in place of the one that is there.
+    """Write a record under KEY, replacing the one that is there.
 
     VALUE is JSON, such as '{"plan": "Team"}' or '"a text"'; it is read from standard input if it
-    is - or left out. A record keeps its history.
+    is - or left out. The history of the record is kept.
     """
     if embedding is not None and keep_vectors:
         raise click.UsageError("give only one of --embedding and --keep-vectors")
@@ -93,7 +93,7 @@ def command(
     def write(transaction: Transaction) -> None:
         present = transaction.get(key) if keep_vectors else None
         if keep_vectors and present is None:
-            raise NotFoundError(f"there is no record {key!r} whose vectors could be kept")
+            raise NotFoundError(f"there is no record {key!r} to keep the vectors of")
         transaction.put(
             key,
             content,
@@ -109,7 +109,7 @@ def command(
     show_commit(session.output, commit)
     if commit and had_vectors and numbers is None and not keep_vectors:
         session.output.remark(
-            "the record had vectors and has none now; give --embedding, or --keep-vectors"
+            "the record had vectors and now has none; give --embedding, or --keep-vectors"
         )
 
 
@@ -117,7 +117,7 @@ def _read(value: str | None) -> str:
     if value is not None and value != "-":
         return value
     if value is None and is_terminal(sys.stdin):
-        raise click.UsageError("there is no VALUE; give it, or - to type it")
+        raise click.UsageError("VALUE is missing; give it, or - to type it")
     return read_text()
 
 
@@ -133,7 +133,7 @@ def _numbers(text: str) -> list[float]:
     if not isinstance(numbers, list) or not all(
         type(number) in (int, float) for number in cast("list[object]", numbers)
     ):
-        raise ValidationError("the embedding is no list of numbers")
+        raise ValidationError("the embedding is not a list of numbers")
     return cast("list[float]", numbers)
 
 

@@ -19,9 +19,9 @@ from mnemosyne_vcs.present.to_json import reflog_json
 @click.option("-n", "--limit", type=click.IntRange(min=0), metavar="N", help="At most N moves.")
 @pass_session
 def command(session: Session, name: str | None, limit: int | None) -> None:
-    """List where BRANCH has been, newest first; also if it was deleted.
+    """List the moves of BRANCH, newest first, even if it was deleted.
 
-    BRANCH@{1}, as a revision, is where it was before its last move. With --json, one move a line.
+    The revision BRANCH@{1} is the commit before its last move. With --json, one move a line.
     """
     repository, output = session.open(), session.output
     name = name or session.branch
@@ -32,7 +32,7 @@ def command(session: Session, name: str | None, limit: int | None) -> None:
         return
     output.table([_row(name, number, move) for number, move in enumerate(moves)])
     if not moves and limit != 0:
-        output.remark(f"there has been no branch {name!r}")
+        output.remark(f"there has never been a branch {name!r}")
 
 
 def _row(name: str, number: int, move: ReflogEntry) -> list[Part]:

@@ -17,14 +17,14 @@ from mnemosyne_vcs.cli.session import Session
     "--delete",
     "deleting",
     is_flag=True,
-    help="Forget the remote NAME and where its branches were.",
+    help="Forget the remote NAME and its remote branches.",
 )
 @author_option
 @pass_session
 def command(
     session: Session, name: str | None, url: str | None, deleting: bool, author: str | None
 ) -> None:
-    """List the remotes, or give the store URL the name NAME.
+    """List the remotes, or add the store URL as the remote NAME.
 
     Remotes are other stores that fetch, pull and push can name. A password in a URL is not kept.
     With --json, one remote a line.

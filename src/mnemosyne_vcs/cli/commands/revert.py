@@ -46,9 +46,9 @@ def command(
 ) -> None:
     """Take back what one commit changed, in a new commit.
 
-    What has changed since in other records, or in other fields of the same ones, stays. What
-    clashes is settled as in `mnem merge`: ours is what the branch has now, theirs what was before
-    the commit, base what the commit wrote.
+    Later changes to other records, or to other fields of the same ones, stay. Conflicts are
+    resolved as in `mnem merge`: ours is what the branch has now, theirs what was there before the
+    commit, base what the commit wrote.
     """
     check_askable(session, asks=not (dry_run or yes))
     wishes = Wishes(resolutions(resolve), strategy, dry_run, yes)
@@ -68,7 +68,7 @@ def command(
         return Sides(
             Side("what the commit wrote", commit.id),
             Side(f"{branch} as it is now", plan.head.id),
-            Side("what was before the commit", before),
+            Side("what was there before the commit", before),
         )
 
     act = Act(

@@ -17,7 +17,7 @@ from mnemosyne_vcs.snapshot import Snapshot
 
 @click.command("rm", cls=Verb)
 @click.argument("keys", nargs=-1, required=True, metavar="KEY...", shell_complete=completion.keys)
-@click.option("-r", "--recursive", is_flag=True, help="Each KEY with everything below it.")
+@click.option("-r", "--recursive", is_flag=True, help="Remove everything below each KEY too.")
 @message_option
 @author_option
 @dry_run_option
@@ -53,7 +53,7 @@ def command(
 
 
 def _found(snapshot: Snapshot, texts: tuple[str, ...], recursive: bool) -> list[Change]:
-    """What is to be removed, each once, in order of key."""
+    """The keys to remove, each once, in order."""
     found: set[str] = set()
     for text in texts:
         below = _below(snapshot, text) if recursive else []

@@ -25,20 +25,20 @@ from mnemosyne_vcs.present.to_json import record_json
     type=click.IntRange(min=1),
     default=10,
     metavar="N",
-    help="At most N; 10 if not given.",
+    help="At most N records; 10 if not given.",
 )
 @click.option("--prefix", default="", metavar="PREFIX", help="Only keys that start with this.")
 @click.option(
     "--at",
     metavar="REVISION",
-    help="In the memory as it was then.",
+    help="Search the memory as of this revision.",
     shell_complete=completion.revisions,
 )
 @pass_session
 def command(session: Session, like: str, limit: int, prefix: str, at: str | None) -> None:
-    """Find the records nearest in meaning to a record.
+    """Find the records most similar to a record.
 
-    Nearness is the exact cosine similarity of their embeddings. With --json, one object a line.
+    Similarity is the exact cosine of their embeddings. With --json, one object a line.
     """
     snapshot, output = session.open().at(at or session.branch), session.output
     record = snapshot[find_key(snapshot, like)]
@@ -57,4 +57,4 @@ def command(session: Session, like: str, limit: int, prefix: str, at: str | None
         ]
     )
     if not others:
-        output.remark("no other record has an embedding there")
+        output.remark("no other record there has an embedding")

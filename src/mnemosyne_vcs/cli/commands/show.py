@@ -21,8 +21,8 @@ _OWN_NAMES = ("commit", "parent", "author", "time")
 def command(session: Session, what: str | None) -> None:
     """Show a commit and what it changed, or a record.
 
-    WHAT is REVISION for a commit (the newest if not given), REVISION:KEY for a record as it was
-    then, :KEY for a record of the branch, or just KEY where there is no such revision.
+    WHAT is REVISION for a commit (the newest if not given), REVISION:KEY for a record at that
+    revision, :KEY for a record of the branch, or just KEY if it is not also a revision.
     """
     repository = session.open()
     snapshot, key = locate(repository, what or session.branch, session.branch)
@@ -59,12 +59,12 @@ def _show_commit(output: Output, repository: Repository, commit: Commit) -> None
     describe.settled(output, resolved)
     output.line()
     if len(commit.parents) > 1:
-        output.line(Styled("What it changed for its first parent", "title"))
+        output.line(Styled("Compared with its first parent", "title"))
     describe.changes(output, found)
 
 
 def _trailer(name: str) -> str:
-    """What a trailer is called beside what `mnem` itself says of the commit."""
+    """The label of a trailer, different from those of `mnem` itself."""
     lowered = name.lower()
     return f"trailer {lowered}" if lowered.strip() in _OWN_NAMES else lowered
 

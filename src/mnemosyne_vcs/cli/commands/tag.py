@@ -27,7 +27,7 @@ def command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """List the tags, or give the revision AT the tag NAME for good.
+    """List the tags, or give the revision AT the permanent tag NAME.
 
     AT is the branch of -b if not given. With --json, one tag a line.
     """

@@ -15,12 +15,12 @@ from mnemosyne_vcs.merge.operation import Plan
 from mnemosyne_vcs.merge.retract import Retraction
 from mnemosyne_vcs.present.to_json import change_json, commit_json, record_json
 
-_NOTHING = "no live record came from there"
+_NOTHING = "no live record came from it"
 
 
 @click.command("trace", cls=Verb)
-@click.option("--source", metavar="NAME", help="What was observed: a document, a message.")
-@click.option("--agent", metavar="NAME", help="Who wrote it.")
+@click.option("--source", metavar="NAME", help="The document, message or other source.")
+@click.option("--agent", metavar="NAME", help="The agent that wrote it.")
 @click.option("--run", metavar="ID", help="The run that wrote it.")
 @click.option("--tool-call", metavar="ID", help="The tool call that produced it.")
 @click.option(
@@ -29,10 +29,8 @@ _NOTHING = "no live record came from there"
     help="The commit that wrote it.",
     shell_complete=completion.revisions,
 )
-@click.option(
-    "--only", multiple=True, metavar="BRANCH", help="Only this branch; may be given again."
-)
-@click.option("--retract", is_flag=True, help="Take back exactly those records.")
+@click.option("--only", multiple=True, metavar="BRANCH", help="Only this branch. May be repeated.")
+@click.option("--retract", is_flag=True, help="Take these records back.")
 @mixed_option
 @message_option
 @author_option
@@ -56,12 +54,11 @@ def command(
 ) -> None:
     """List, or take back, every live record from a bad source.
 
-    Records that were derived from one that came from there are listed too, with the keys that lead
-    to it. All branches are searched. With several options, all must hold of the record that came
-    from there.
+    Records that were derived from one of the source are listed too, with the keys that lead to it.
+    All branches are searched. With several options, the record of the source must match all.
 
-    With --retract each record gets its newest earlier value that did not come from there, or is
-    deleted if it has none, in one commit a branch; later records of others stay.
+    --retract gives each record its newest earlier value that did not come from the source, or
+    deletes it if there is none, in one commit for each branch. Other records are left as they are.
     """
     if not retract and (message or yes or dry_run or allow_mixed_vectors):
         raise click.UsageError("-m, --yes, --dry-run and --allow-mixed-vectors belong to --retract")

@@ -14,7 +14,7 @@ from mnemosyne_vcs.cli.session import Session
 @click.option(
     "--repair-index",
     is_flag=True,
-    help="First make the index of the history anew from the commits.",
+    help="First rebuild the index of the history from the commits.",
 )
 @click.pass_context
 @pass_session
@@ -29,7 +29,7 @@ def command(session: Session, ctx: click.Context, repair_index: bool) -> None:
         with waiting("indexing"):
             indexed = repository.rebuild_index()
         if not output.as_json:
-            output.line("made the index of ", describe.counted(indexed, "commit"), " anew")
+            output.line("rebuilt the index of ", describe.counted(indexed, "commit"))
     with progress("checking", lambda: repository.stats().objects) as advance:
         report = repository.verify(advance)
     if output.as_json:

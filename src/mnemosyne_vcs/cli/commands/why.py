@@ -17,13 +17,13 @@ from mnemosyne_vcs.repository import Repository
 @click.command("why", cls=Verb)
 @click.argument("key", shell_complete=completion.keys)
 @click.option(
-    "--at", metavar="REVISION", help="As it was then.", shell_complete=completion.revisions
+    "--at", metavar="REVISION", help="As of this revision.", shell_complete=completion.revisions
 )
 @pass_session
 def command(session: Session, key: str, at: str | None) -> None:
-    """Show who wrote a record, from what, and what it said before.
+    """Show who wrote a record, from what source, and its earlier values.
 
-    With --json, `written` is who wrote its present value, and `earlier` its earlier values.
+    With --json, `written` is the commit of its present value, and `earlier` its earlier values.
     """
     repository, output = session.open(), session.output
     revision = at or session.branch
@@ -64,7 +64,7 @@ def _show_present(output: Output, written: Blame, changed: Commit) -> None:
     )
     if changed.id != commit.id:
         output.line()
-        output.line("put back by ", *describe.byline(changed), "  ", describe.title(changed))
+        output.line("restored by ", *describe.byline(changed), "  ", describe.title(changed))
 
 
 def _row(repository: Repository, blame: Blame) -> list[str | Styled]:

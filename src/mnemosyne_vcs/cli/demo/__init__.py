@@ -1,4 +1,4 @@
-"""The demo: agents, offline, whose memory goes wrong and is put right."""
+"""The demo: agents, offline, whose memory goes wrong and is fixed."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,19 +12,19 @@ __all__ = ["run"]
 
 
 def run(path: Path, console: "Console", *, crewai: bool = False) -> "Story":
-    """Play the demo on a new store and leave the store behind.
+    """Play the demo on a new store, and keep the store.
 
     Args:
         path: the file to create.
         console: where to tell the story.
-        crewai: whether real CrewAI crews play it, rather than a loop of our own.
+        crewai: whether real CrewAI crews play it, rather than a plain loop.
 
     Returns:
         What happened, as found in the store.
 
     Raises:
         ImportError: crewai is wanted and not installed.
-        AlreadyExistsError: there is something at the path.
+        AlreadyExistsError: the path exists already.
         MnemosyneError: the store cannot be written.
     """
     from mnemosyne_vcs.cli.demo.narrator import ConsoleNarrator

@@ -22,7 +22,7 @@ _SIMILAR = 0.55
 
 
 class CrewDesk:
-    """Agents that learn from documents and answer customers out of one memory.
+    """Agents that learn from documents and answer customers from one memory.
 
     Args:
         storage: the storage backend that holds the memory.
@@ -76,7 +76,7 @@ class CrewDesk:
             question: what the customer asks, with `customer NUMBER` in it.
 
         Returns:
-            The answer and the id of the memory that it rests on.
+            The answer and the id of the memory that it is based on.
         """
         agent = self._agent("Support agent")
         task = Task(description=question, name="Answer", expected_output="an answer", agent=agent)
@@ -94,7 +94,7 @@ class CrewDesk:
         return self._storage.why(evidence)
 
     def at(self, commit: Commit) -> Self:
-        """A desk that answers from the memory as it stood at a commit.
+        """A desk that answers from the memory at a commit.
 
         Args:
             commit: the commit.
@@ -171,7 +171,7 @@ class RuleLLM(BaseLLM):
         return False
 
     def get_input_tokens_count(self, *args: Any, **kwargs: Any) -> int:
-        """Rules have no tokens to pay for.
+        """Always 0: rules use no tokens.
 
         Args:
             args: the request.

@@ -18,7 +18,7 @@ class Answer:
 
     Attributes:
         text: the answer.
-        evidence: names the recalled memory that the answer rests on, None if there was none.
+        evidence: the recalled memory that the answer is based on, or None.
     """
 
     text: str
@@ -46,7 +46,7 @@ class Desk(Protocol):
         ...
 
     def at(self, commit: Commit) -> Self:
-        """A desk that answers from the memory as it stood at a commit."""
+        """A desk that answers from the memory at a commit."""
         ...
 
     def close(self) -> None:

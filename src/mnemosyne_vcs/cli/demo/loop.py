@@ -1,4 +1,4 @@
-"""A support desk that is a loop of our own: it reads, remembers and recalls with the library."""
+"""A support desk as a plain loop: it reads, remembers and recalls with the library."""
 
 import uuid
 from pathlib import Path
@@ -76,7 +76,7 @@ class LoopDesk:
             question: what the customer asks, with `customer NUMBER` in it.
 
         Returns:
-            The answer and the key of the memory that it rests on.
+            The answer and the key of the memory that it is based on.
         """
         memory = self._repository.at(self._revision)
         recalled = [hit.record for hit in memory.search(question, prefix=_CUSTOMERS, limit=5)]
@@ -93,7 +93,7 @@ class LoopDesk:
         return self._repository.blame(evidence, self._revision)
 
     def at(self, commit: Commit) -> Self:
-        """A desk that answers from the memory as it stood at a commit.
+        """A desk that answers from the memory at a commit.
 
         Args:
             commit: the commit.

@@ -1,4 +1,4 @@
-"""The mind of the demo's agents: rules that turn the text of a prompt into an answer.
+"""The model of the demo's agents: rules that turn the text of a prompt into an answer.
 
 Nothing here knows which run it is in. An answer depends on the prompt alone, and what a prompt
 contains depends on what the memory returned, so a wrong memory gives a wrong answer.
@@ -81,8 +81,8 @@ def consolidate(prompt: str) -> str:
         prompt: CrewAI's request: the new text, then the stored ones with their ids.
 
     Returns:
-        A consolidation plan in JSON: what was believed of the same customer is outdated, all
-        else is kept.
+        A consolidation plan in JSON: earlier facts about the same customer are outdated, all
+        others are kept.
     """
     new = _BELIEF.search(prompt)
     actions = [
@@ -114,14 +114,14 @@ def distil(prompt: str) -> str:
 def read(prompt: str) -> Fact | None:
     """The fact in the document of the prompt.
 
-    A plan that the document states counts. Failing that, the word "downgrade" does: too hasty a
-    reading, since the document may only ask about one.
+    A plan that the document states counts. Failing that, the word "downgrade" does: which is too
+    hasty, since the document may only ask about a downgrade.
 
     Args:
         prompt: the handbook, then the document.
 
     Returns:
-        The fact, None if there is no document or it names no customer and plan.
+        The fact; None if there is no document, or it does not name a customer and a plan.
     """
     document = _DOCUMENT.search(prompt)
     customer = _CUSTOMER.search(document["body"]) if document else None

@@ -60,8 +60,8 @@ class Story:
         right: the answer after the first run.
         wrong: the answer after the second run.
         healed: the answer after the undo.
-        then: the answer from the memory as it stood at `poisoned`.
-        before: the answer from the memory as it stood at `learned`.
+        then: the answer from the memory at `poisoned`.
+        before: the answer from the memory at `learned`.
         wrong_blame: who wrote the belief behind `wrong`.
         healed_blame: who wrote the belief behind `healed`.
     """
@@ -79,18 +79,18 @@ class Story:
 
 
 def tell(path: Path, open_desk: Callable[[Path], Desk], narrator: Narrator) -> Story:
-    """Play the story on a new store and leave the store behind.
+    """Play the story on a new store, and keep the store.
 
     Args:
         path: the file to create.
         open_desk: makes a desk whose memory is in that file.
-        narrator: who tells it meanwhile.
+        narrator: tells the story meanwhile.
 
     Returns:
         What happened.
 
     Raises:
-        AlreadyExistsError: there is something at the path.
+        AlreadyExistsError: the path exists already.
         MnemosyneError: the store cannot be written.
     """
     if path.exists():
