@@ -68,7 +68,7 @@ class TestKeepingUp:
         assert head(copy) != head(store.path)
 
         assert mnem("pull", "--json").json["id"] == head(copy) == head(store.path)
-        assert mnem("pull").lines == ["nothing new: main has all of origin/main already"]
+        assert mnem("pull").lines == ["nothing new: main has every commit of origin/main"]
 
     def test_fetch_forgets_what_is_gone(self, mnem, store, copy):
         mnem("-s", str(store.path), "branch", "trial")
@@ -146,7 +146,7 @@ class TestKeepingUp:
         assert [change["key"] for change in plan["changes"]] == [NOTE]
         assert head(copy) == apart
         made = mnem("-b", "new", "pull", "origin", "what-if", "--dry-run")
-        assert "branch new would be made at" in made.stdout
+        assert "branch new would be created at" in made.stdout
         tried = mnem("-b", "new", "pull", "origin", "what-if", "--dry-run", "--json").json
         assert tried["theirs"]["id"] == head(store.path, "what-if")
         with mnemosyne_vcs.open(copy, read_only=True) as repo:

@@ -1,4 +1,4 @@
-"""What `mnem merge`, `revert` and `cherry-pick` share: look, settle, ask, then do it."""
+"""What `mnem merge`, `revert` and `cherry-pick` share: plan, resolve, ask, then apply."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.to_json import change_json, commit_json, conflict_json
 from mnemosyne_vcs.repository import Repository
 
-__all__ = ["Act", "Wishes", "carry_out"]
+__all__ = ["Action", "Options", "plan_and_apply"]
 
 R_co = TypeVar("R_co", covariant=True)
 
@@ -35,14 +35,14 @@ class Method(Protocol[R_co]):
     ) -> R_co: ...
 
 
-class Wishes(NamedTuple):
-    """What the options of such a verb say.
+class Options(NamedTuple):
+    """The options of such a verb.
 
     Attributes:
-        resolutions: how to settle the conflict of each key.
-        strategy: how to settle the others.
+        resolutions: how to resolve the conflict of each key.
+        strategy: how to resolve the others.
         dry_run: only show what would change.
-        yes: do not ask before it is done.
+        yes: do not ask for confirmation.
     """
 
     resolutions: dict[str, Resolution]
@@ -51,19 +51,19 @@ class Wishes(NamedTuple):
     yes: bool
 
 
-class Act(NamedTuple):
-    """What such a verb is about to do.
+class Action(NamedTuple):
+    """What such a verb does.
 
     Attributes:
         branch: the branch that it changes.
-        run: does it.
+        run: applies it.
         plan: plans it.
-        sides: tells what the versions in the conflicts of a plan are.
-        commit: the commit that it is about.
-        doing: stands above that commit, such as `To be merged`.
+        sides: describes the versions in the conflicts of a plan.
+        commit: the commit that it applies or takes back.
+        doing: the heading of that commit, such as `To be merged`.
         name: the name of that commit in JSON.
-        question: what to ask before it is done; empty if it is done without asking.
-        nothing: what to say if there is nothing to do.
+        question: what to ask first; empty to ask nothing.
+        nothing: the message if there is nothing to do.
     """
 
     branch: str
@@ -77,53 +77,55 @@ class Act(NamedTuple):
     nothing: str
 
 
-def carry_out(session: Session, repository: Repository, act: Act, wishes: Wishes) -> None:
-    """Do it, once its conflicts are settled and a person has agreed where one must.
+def plan_and_apply(
+    session: Session, repository: Repository, action: Action, options: Options
+) -> None:
+    """Apply it, after its conflicts are resolved and the question is answered with yes.
 
     Args:
         session: this run.
         repository: the store.
-        act: what is to be done.
-        wishes: what the options say.
+        action: what to do.
+        options: the options of the verb.
 
     Raises:
-        ConflictError: a conflict is not settled, and explained; nothing was written.
-        ClickException: a person has given it up.
+        ConflictError: a conflict is not resolved; nothing was written.
+        ClickException: an answer was to abort.
         MnemosyneError: as the method of the repository raises.
     """
-    output, resolutions = session.output, dict(wishes.resolutions)
-    plan = act.plan(resolutions=resolutions, strategy=wishes.strategy)
-    sides = act.sides(plan)
-    asks = asked = bool(act.question) and not wishes.yes
-    if plan.conflicts and not wishes.dry_run and can_ask(output):
+    output, resolutions = session.output, dict(options.resolutions)
+    plan = action.plan(resolutions=resolutions, strategy=options.strategy)
+    sides = action.sides(plan)
+    asks = asked = bool(action.question) and not options.yes
+    if plan.conflicts and not options.dry_run and can_ask(output):
         asked = True
         resolutions |= ask_each(output, repository, plan.conflicts, sides)
-        plan = act.plan(resolutions=resolutions, strategy=wishes.strategy, expect=plan.head)
+        plan = action.plan(resolutions=resolutions, strategy=options.strategy, expect=plan.head)
         output.line()
-    if wishes.dry_run or (asks and not plan.conflicts):
-        _show_plan(output, act, plan)
+    if options.dry_run or (asks and not plan.conflicts):
+        _show_plan(output, action, plan)
     with explained(repository, sides):
         if plan.conflicts:
             count = describe.counted(len(plan.conflicts), "conflict")
             raise ConflictError(f"{count}; nothing was written", plan.conflicts)
-        if wishes.dry_run:
+        if options.dry_run:
             return
         if plan.kind == "up-to-date":
-            _show_nothing(output, act, shown=asks)
+            _show_nothing(output, action, shown=asks)
             return
         if asks:
-            ask(act.question)
+            ask(action.question)
         if asked:
             commit = plan.apply()
         else:
-            commit = act.run(resolutions=resolutions, strategy=wishes.strategy)
+            commit = action.run(resolutions=resolutions, strategy=options.strategy)
     _show_done(output, commit, plan)
 
 
-def _show_plan(output: Output, act: Act, plan: Plan) -> None:
+def _show_plan(output: Output, action: Action, plan: Plan) -> None:
     if output.as_json:
         shown: dict[str, object] = {
-            act.name: commit_json(act.commit),
+            action.name: commit_json(action.commit),
             "ours": commit_json(plan.head),
             "changes": [change_json(change) for change in plan.changes],
             "conflicts": [conflict_json(conflict) for conflict in plan.conflicts],
@@ -137,18 +139,18 @@ def _show_plan(output: Output, act: Act, plan: Plan) -> None:
             }
         output.json(shown)
         return
-    output.line(Styled(act.doing, "title"))
-    output.line("  ", *describe.byline(act.commit), "  ", describe.title(act.commit))
+    output.line(Styled(action.doing, "title"))
+    output.line("  ", *describe.byline(action.commit), "  ", describe.title(action.commit))
     output.line()
-    describe.planned(output, plan, act.nothing)
+    describe.planned(output, plan, action.nothing)
     describe.settled(output, plan.resolved)
 
 
-def _show_nothing(output: Output, act: Act, *, shown: bool) -> None:
+def _show_nothing(output: Output, action: Action, *, shown: bool) -> None:
     if output.as_json:
         output.json(None)
     elif not shown:
-        output.line(act.nothing)
+        output.line(action.nothing)
 
 
 def _show_done(output: Output, commit: Commit, plan: Plan) -> None:

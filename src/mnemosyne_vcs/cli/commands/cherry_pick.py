@@ -9,7 +9,7 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
-from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Action, Options, plan_and_apply
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.operation import Plan
@@ -42,12 +42,12 @@ def command(
     author: str | None,
     dry_run: bool,
 ) -> None:
-    """Make the changes of one commit on another branch too.
+    """Apply the changes of one commit to another branch.
 
     Conflicts are resolved as in `mnem merge`: ours is what the branch has, theirs what the commit
     wrote, base what was there before it.
     """
-    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
+    options = Options(resolutions(resolve), strategy, dry_run, yes=True)
     repository = session.open(author=None if dry_run else session.author(author))
     commit, branch = repository.resolve(revision), session.branch
     run = partial(
@@ -67,7 +67,7 @@ def command(
             Side("what the commit wrote", commit.id),
         )
 
-    act = Act(
+    action = Action(
         branch=branch,
         run=run,
         plan=partial(repository.plan_cherry_pick, *run.args, **run.keywords),
@@ -78,4 +78,4 @@ def command(
         question="",
         nothing=f"nothing to pick: {branch} has these changes already",
     )
-    carry_out(session, repository, act, wishes)
+    plan_and_apply(session, repository, action, options)

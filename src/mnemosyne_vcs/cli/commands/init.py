@@ -44,4 +44,4 @@ def command(session: Session, path: str | None) -> None:
     if output.as_json:
         output.json({"url": made})
     else:
-        output.line("created an empty store:  ", without_password(url))
+        output.line("created an empty store: ", without_password(url))

@@ -9,7 +9,7 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
-from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Action, Options, plan_and_apply
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.operation import Plan
@@ -25,7 +25,7 @@ from mnemosyne_vcs.merge.resolutions import Strategy
     shell_complete=completion.branches,
 )
 @resolve_options
-@click.option("--ff", is_flag=True, help="If BRANCH has nothing of its own, just move it.")
+@click.option("--ff", is_flag=True, help="If BRANCH has no commits of its own, move it forward.")
 @mixed_option
 @message_option
 @author_option
@@ -43,17 +43,17 @@ def command(
     author: str | None,
     dry_run: bool,
 ) -> None:
-    """Bring the changes of SOURCE into a branch.
+    """Merge the changes of SOURCE into a branch.
 
-    They are what SOURCE has changed since both were one. Records that both have changed are
-    merged field by field. What clashes is shown, and asked about on a terminal. Elsewhere give
-    a --resolve for each conflict or a --strategy for all; until every conflict is settled,
-    nothing is written and the exit code is 4.
+    They are what SOURCE has changed since the merge base. Records that both have changed are
+    merged field by field. On a terminal, mnem asks how to resolve each conflict. Elsewhere, give
+    a --resolve for each or a --strategy for all; until every conflict is resolved, nothing is
+    written and the exit code is 4.
 
     ours is what the branch has, theirs what SOURCE has, base what both started from, delete
-    leaves no record, and JSON is a content of your own.
+    removes the record, and JSON is new content.
     """
-    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
+    options = Options(resolutions(resolve), strategy, dry_run, yes=True)
     repository = session.open(author=None if dry_run else session.author(author))
     branch = into or session.branch
     run = partial(
@@ -67,12 +67,12 @@ def command(
 
     def sides(plan: Plan) -> Sides:
         base = plan.bases[0] if len(plan.bases) == 1 else None
-        began = "what both started from" if base else "what both started from, put together"
+        began = "what both started from" if base else "what both started from, merged"
         return Sides(
             Side(began, base), Side(branch, plan.head.id), Side(source, plan.commits[0].id)
         )
 
-    act = Act(
+    action = Action(
         branch=branch,
         run=run,
         plan=partial(repository.plan_merge, *run.args, **run.keywords),
@@ -81,6 +81,6 @@ def command(
         doing="To be merged",
         name="theirs",
         question="",
-        nothing=f"nothing to merge: {branch} has all of {source} already",
+        nothing=f"nothing to merge: {branch} has every commit of {source}",
     )
-    carry_out(session, repository, act, wishes)
+    plan_and_apply(session, repository, action, options)

@@ -15,7 +15,7 @@ from mnemosyne_vcs.cli.commit_options import (
 from mnemosyne_vcs.cli.confirm import dry_run_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
 from mnemosyne_vcs.cli.output import Output, Styled
-from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Action, Options, plan_and_apply
 from mnemosyne_vcs.cli.progress import progress
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
@@ -36,7 +36,7 @@ from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 @click.option(
     "--allow-unrelated",
     is_flag=True,
-    help="Also merge what has nothing in common with the branch here.",
+    help="Also merge a branch that has no history in common with the branch here.",
 )
 @message_option
 @author_option
@@ -54,15 +54,15 @@ def command(
     author: str | None,
     dry_run: bool,
 ) -> None:
-    """Fetch BRANCH of the store REMOTE and bring it into the branch of -b.
+    """Fetch BRANCH of the store REMOTE and merge it into the branch of -b.
 
     REMOTE is the name of a remote, origin if not given, or a URL or path; BRANCH is that of -b if
-    not given. A branch that is not here is made. One that has nothing of its own moves on.
-    Otherwise both are merged, and conflicts are settled as with `mnem merge`.
-    If they have nothing in common, REMOTE may be the wrong store, and nothing is merged unless
+    not given. A branch that does not exist here is created. One without commits of its own moves
+    forward. Otherwise both are merged, and conflicts are resolved as with `mnem merge`.
+    If they have no history in common, REMOTE may be the wrong store, and nothing is merged unless
     --allow-unrelated is given. --dry-run fetches, but moves no branch here.
     """
-    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes=True)
+    options = Options(resolutions(resolve), strategy, dry_run, yes=True)
     repository, output = session.open(author=session.author(author)), session.output
     into = session.branch
     name = name or into
@@ -87,10 +87,10 @@ def command(
 
     def sides(plan: Plan) -> Sides:
         base = plan.bases[0] if len(plan.bases) == 1 else None
-        began = "what both started from" if base else "what both started from, put together"
+        began = "what both started from" if base else "what both started from, merged"
         return Sides(Side(began, base), Side(into, plan.head.id), Side(source, theirs.id))
 
-    act = Act(
+    action = Action(
         branch=into,
         run=run,
         plan=partial(repository.plan_merge, *run.args, **run.keywords),
@@ -99,18 +99,20 @@ def command(
         doing="To be merged",
         name="theirs",
         question="",
-        nothing=f"nothing new: {into} has all of {source} already",
+        nothing=f"nothing new: {into} has every commit of {source}",
     )
-    carry_out(session, repository, act, wishes)
+    plan_and_apply(session, repository, action, options)
 
 
 def _make(
     output: Output, repository: Repository, name: str, theirs: Commit, *, dry_run: bool
 ) -> None:
-    """Make the branch that is not here."""
+    """Create the branch that does not exist here."""
     if not dry_run:
         show_commit(output, repository.create_branch(name, at=theirs))
     elif output.as_json:
         output.json({"theirs": commit_json(theirs), "ours": None, "changes": [], "conflicts": []})
     else:
-        output.line("branch ", Styled(name, "key"), " would be made at ", *describe.byline(theirs))
+        output.line(
+            "branch ", Styled(name, "key"), " would be created at ", *describe.byline(theirs)
+        )

@@ -18,7 +18,7 @@ from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.operation import Plan, unresolved_conflicts
 from mnemosyne_vcs.present.to_json import change_json, commit_json
 
-_NOTHING = "nothing to restore: it is so already"
+_NOTHING = "nothing to restore: the records are the same"
 
 
 @click.command("restore", cls=Verb)
@@ -47,10 +47,10 @@ def command(
     dry_run: bool,
     yes: bool,
 ) -> None:
-    """Bring records back as they were at another commit.
+    """Restore records to what they were at another commit, in a new commit.
 
-    All whose keys start with PREFIX; without PREFIX, the whole memory. Records that were not
-    there then are deleted. It is a new commit; the history keeps what it replaces.
+    This restores all records whose keys start with PREFIX; without PREFIX, the whole memory.
+    Records that did not exist then are deleted. The history keeps what is replaced.
     """
     check_askable(session, asks=not (dry_run or yes))
     repository = session.open(author=None if dry_run else session.author(author))

@@ -9,7 +9,7 @@ from mnemosyne_vcs.cli.command_base import Verb, pass_session
 from mnemosyne_vcs.cli.commit_options import author_option, message_option, mixed_option
 from mnemosyne_vcs.cli.confirm import check_askable, dry_run_option, yes_option
 from mnemosyne_vcs.cli.conflicts import Side, Sides
-from mnemosyne_vcs.cli.plan_and_apply import Act, Wishes, carry_out
+from mnemosyne_vcs.cli.plan_and_apply import Action, Options, plan_and_apply
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.operation import Plan
@@ -23,7 +23,7 @@ from mnemosyne_vcs.merge.resolutions import Strategy
     type=click.IntRange(min=1),
     default=1,
     metavar="N",
-    help="Of a merge, the number of the parent to go back to; 1 if not given.",
+    help="For a merge, the number of the parent to go back to; 1 if not given.",
 )
 @resolve_options
 @mixed_option
@@ -51,7 +51,7 @@ def command(
     commit, base what the commit wrote.
     """
     check_askable(session, asks=not (dry_run or yes))
-    wishes = Wishes(resolutions(resolve), strategy, dry_run, yes)
+    options = Options(resolutions(resolve), strategy, dry_run, yes)
     repository = session.open(author=None if dry_run else session.author(author))
     commit, branch = repository.resolve(revision), session.branch
     run = partial(
@@ -71,7 +71,7 @@ def command(
             Side("what was there before the commit", before),
         )
 
-    act = Act(
+    action = Action(
         branch=branch,
         run=run,
         plan=partial(repository.plan_revert, *run.args, **run.keywords),
@@ -80,6 +80,6 @@ def command(
         doing="To be taken back",
         name="reverts",
         question="Take this back?",
-        nothing="nothing to take back: what it changed is gone already",
+        nothing="nothing to take back: nothing is left of what it changed",
     )
-    carry_out(session, repository, act, wishes)
+    plan_and_apply(session, repository, action, options)

@@ -19,7 +19,7 @@ from mnemosyne_vcs.present.lookup import find_trailer
 from mnemosyne_vcs.present.to_json import change_json, commit_json
 from mnemosyne_vcs.repository import Repository
 
-_NOTHING = "nothing to undo: what they wrote is gone already"
+_NOTHING = "nothing to undo: nothing is left of what they wrote"
 
 
 @click.command("undo", cls=Verb)
@@ -45,7 +45,7 @@ def command(
 ) -> None:
     """Take commits back in a new commit.
 
-    It takes back the newest commit if nothing else is said. The history keeps both. What later
+    Without options, it takes back the newest commit. The history keeps both. A record that later
     commits changed again is a conflict, and then nothing is written.
     """
     if sum(choice is not None for choice in (number, run, save)) > 1:
@@ -96,7 +96,7 @@ def _show_plan(output: Output, plan: Plan) -> None:
 
 @contextmanager
 def _explained(repository: Repository, branch: str) -> Generator[None]:
-    """Add to a conflict, key by key, what was written, what is there now and by whom."""
+    """Add to a conflict, for each key, what was written, what is there now and its author."""
     try:
         yield
     except ConflictError as error:
