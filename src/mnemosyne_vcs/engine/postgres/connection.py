@@ -13,7 +13,7 @@ from typing import Any, LiteralString, TypeAlias
 import psycopg
 from psycopg import errors as pg
 from psycopg import generators
-from psycopg.pq import Format
+from psycopg.pq import Format, PipelineStatus, TransactionStatus
 
 from mnemosyne_vcs.engine.postgres.arrays import Array
 
@@ -25,6 +25,12 @@ _NOT_OURS = pg.InvalidSqlStatementName, pg.DuplicatePreparedStatement
 """What the server says to prepared statements if the session is not the connection's own."""
 TRUE = b"\1"
 Rows: TypeAlias = list[tuple[Any, ...]]
+_SETTLE: LiteralString = """
+SELECT pg_backend_pid() = %(greeted)s, current_setting('default_transaction_isolation'),
+set_config('default_transaction_isolation', 'read committed', pg_backend_pid() <> %(greeted)s)
+"""
+"""Sets it for the session if that is the connection's own, else until the end of the statement."""
+
 _PLACEHOLDER = re.compile(r"%\((\w+)\)s")
 _USED = re.compile(rb"mnemosyne\.\w+")
 
@@ -35,18 +41,34 @@ class Connection(psycopg.Connection[tuple[Any, ...]]):
     Attributes:
         has_session: whether all that is sent comes to one session of the server, which nobody else
             uses, so that statements can be prepared in it.
+        is_pinned: whether a transaction is READ COMMITTED unless it says otherwise, as writers need
+            to take turns. The database or the user may have another default.
+        used: when it was lent last, by `time.monotonic`.
     """
 
     has_session = False
+    is_pinned = False
+    used = 0.0
     _names: frozenset[bytes] = frozenset()
 
-    def look_for_pooler(self) -> None:
+    @property
+    def is_idle(self) -> bool:
+        """Whether it stands, and nothing is under way on it."""
+        idle = self.pgconn.transaction_status == TransactionStatus.IDLE
+        return idle and self.pgconn.pipeline_status == PipelineStatus.OFF
+
+    def settle(self) -> None:
         """Find out whether a pooler stands between, which gives each transaction any session.
 
-        The process that a pooler names when it greets is not the one that answers.
+        The process that a pooler names when it greets is not the one that answers. Without one,
+        the isolation of transactions is set for the session.
+
+        Raises:
+            psycopg.Error: as the server answers.
         """
-        (answering,) = self.execute("SELECT pg_backend_pid()").fetchall()[0]
-        self.has_session = answering == self.info.backend_pid
+        found = self.execute(_SETTLE, {"greeted": self.info.backend_pid}).fetchall()
+        self.has_session, isolation, _ = found[0]
+        self.is_pinned = self.has_session or isolation == "read committed"
 
     def ask(self, query: LiteralString, values: Mapping[str, Any]) -> Rows:
         """What one statement finds, which is a transaction by itself: its values in binary.

@@ -2,14 +2,13 @@
 
 import os
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from itertools import chain
 from threading import get_ident
 from typing import Any, Literal, LiteralString, TypeVar
 
 import psycopg
-from psycopg.errors import SerializationFailure
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 
 from mnemosyne_vcs.engine.postgres import statements as sql
 from mnemosyne_vcs.engine.postgres import vectors
@@ -26,6 +25,7 @@ from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne_vcs.forks import renew_after_fork
 from mnemosyne_vcs.format.objects import VECTOR_LINK
 from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["PostgresEngine"]
@@ -99,7 +99,7 @@ class PostgresEngine:
             case blocks:
                 return dict(self._rows(sql.GET_OBJECTS, ids=Bytes(blocks)))
 
-    @contextmanager
+    @guarded
     def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
         """See `ReadsRecords.ask_records`: each with one of its vectors."""
         yield lambda: dict(self._rows(sql.GET_RECORDS, ids=Bytes([*records]), link=VECTOR_LINK))
@@ -140,7 +140,7 @@ class PostgresEngine:
         """See `Engine.close`."""
         self._connections.close()
 
-    @contextmanager
+    @guarded
     def exclusive(self, *, alone: bool = True) -> Generator[None]:
         """See `Exclusive.exclusive`. Inside another one of the same thread it joins that one.
 
@@ -158,11 +158,12 @@ class PostgresEngine:
             self._connections.lend() as connection,
             self._atomic(connection, _UNDO, _COMMIT, _BEGIN, entrance),
         ):
-            self._held[get_ident()] = os.getpid(), connection
+            me, held_here = get_ident(), (os.getpid(), connection)
             try:
+                self._held[me] = held_here
                 yield
             finally:
-                del self._held[get_ident()]
+                self._held.pop(me, None)
 
     def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
         """See `HasReflog.reflog`."""
@@ -328,10 +329,9 @@ class PostgresEngine:
                 with _undoing(held, _UNDO_INNER):
                     return _run(held, _SAVEPOINT, (query, values), _RELEASE)[1][0][0]
             with self._connections.lend() as connection:
-                try:
-                    (answer,) = connection.ask(query, values)[0]
-                except SerializationFailure:  # its default isolation is stricter than needed
-                    return None
+                if not connection.is_pinned:
+                    return _run_pinned(connection, (query, values))[0][0][0]
+                (answer,) = connection.ask(query, values)[0]
                 return None if answer is None else answer == TRUE
 
     def _moving(self, ref: str, move: VectorMove) -> Iterator[sql.Statement]:
@@ -383,9 +383,10 @@ class PostgresEngine:
                     _run(held, _SAVEPOINT, *steps, _RELEASE)
                 return
             with self._connections.lend() as connection:
-                _run(connection, self._entrance(alone=False), *steps)
+                run = _run if connection.is_pinned else _run_pinned
+                run(connection, self._entrance(alone=False), *steps)
 
-    @contextmanager
+    @guarded
     def _atomic(
         self, connection: Connection, undo: LiteralString, end: sql.Statement, *begin: sql.Statement
     ) -> Generator[None]:
@@ -397,7 +398,7 @@ class PostgresEngine:
             self._require_sound(process, connection)
             _run(connection, end)
 
-    @contextmanager
+    @guarded
     def _translated(self) -> Generator[None]:
         try:
             yield
@@ -423,7 +424,8 @@ class PostgresEngine:
                 f"this process was forked inside a transaction on {self.url}, which is its "
                 "parent's to finish; use the store outside of it"
             )
-        if connection.info.transaction_status != TransactionStatus.INTRANS:
+        status = connection.pgconn.transaction_status, connection.pgconn.pipeline_status
+        if status != (TransactionStatus.INTRANS, PipelineStatus.OFF):
             raise EngineError(
                 f"the transaction on {self.url} was undone by an earlier failure; start again"
             )
@@ -431,12 +433,25 @@ class PostgresEngine:
 
 def _run(connection: Connection, *steps: sql.Statement) -> list[Rows]:
     """Send statements together and give the rows of each; outside a transaction they make one."""
-    with connection.pipeline():
-        cursors = [connection.execute(query, values, binary=True) for query, values in steps]
+    try:
+        with connection.pipeline():
+            cursors = [connection.execute(query, values, binary=True) for query, values in steps]
+    except psycopg.Error as error:
+        interrupt = error.__context__
+        off = connection.pgconn.pipeline_status == PipelineStatus.OFF
+        if off or interrupt is None or isinstance(interrupt, psycopg.Error):
+            raise
+        raise interrupt  # noqa: B904 - it only says that the pipeline is busy where that came
     return [cursor.fetchall() if cursor.description else [] for cursor in cursors]
 
 
-@contextmanager
+def _run_pinned(connection: Connection, *steps: sql.Statement) -> list[Rows]:
+    """Do as `_run` does where the session, which others share, may have another isolation."""
+    with _undoing(connection, _UNDO):
+        return _run(connection, _BEGIN, *steps, _COMMIT)[1:-1]
+
+
+@guarded
 def _undoing(connection: Connection, undo: LiteralString) -> Generator[None]:
     """Undo what an exception leaves; a lost connection, or one of the parent's, needs none."""
     process = os.getpid()
@@ -444,7 +459,7 @@ def _undoing(connection: Connection, undo: LiteralString) -> Generator[None]:
         yield
     except BaseException:
         if process == os.getpid() and not connection.closed:
-            with suppress(psycopg.OperationalError):
+            with suppress(psycopg.Error):
                 connection.execute(undo)
         raise
 

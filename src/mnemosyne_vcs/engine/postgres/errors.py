@@ -13,7 +13,7 @@ from mnemosyne_vcs.errors import (
     ValidationError,
 )
 
-__all__ = ["connection_error", "engine_error"]
+__all__ = ["connection_error", "engine_error", "is_passing"]
 
 _Kinds = tuple[type[psycopg.Error], ...]
 
@@ -21,13 +21,30 @@ _OF_STATEMENTS: list[tuple[_Kinds, type[MnemosyneError], str]] = [
     (
         (
             pg.LockNotAvailable,
-            pg.QueryCanceled,
             pg.DeadlockDetected,
             pg.SerializationFailure,
             pg.TooManyConnections,
         ),
         BusyError,
         "it is busy; try again",
+    ),
+    (
+        (pg.QueryCanceled,),
+        BusyError,
+        "it is busy, or slower than statement_timeout allows; try again, or raise that setting for "
+        "this user",
+    ),
+    (
+        (pg.IdleInTransactionSessionTimeout,),
+        EngineError,
+        "the transaction stood still for longer than idle_in_transaction_session_timeout allows; "
+        "try again, or raise that setting for this user",
+    ),
+    (
+        (pg.TransactionTimeout,),
+        EngineError,
+        "the transaction took longer than transaction_timeout allows; try again, or raise that "
+        "setting for this user",
     ),
     (
         (pg.ReadOnlySqlTransaction,),
@@ -98,6 +115,13 @@ def connection_error(url: str, error: psycopg.Error) -> MnemosyneError:
             "certificates"
         )
     return EngineError(f"{url} cannot be reached: {said}; check host and port, or try again")
+
+
+def is_passing(error: MnemosyneError) -> bool:
+    """Whether a connection that could not be made may be made soon: the server is away, or full."""
+    return isinstance(error, BusyError) or (
+        type(error) is EngineError and "cannot be reached" in error.message
+    )
 
 
 def _said(error: psycopg.Error) -> str:

@@ -1,44 +1,50 @@
 """Connections to one PostgreSQL server, each lent to one thread at a time.
 
 Nothing that a transaction relies on is kept in a session, so that a pooler between may give each
-one another. A forked child leaves its parent's connections alone and makes its own.
+one another. A forked child leaves its parent's connections alone and makes its own. An interrupt at
+any instant gives a connection back, or closes it where something was under way (see `interrupts`).
 """
 
 import logging
 import os
+import random
 import select
+from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from threading import Lock
+from contextlib import suppress
+from queue import Empty, SimpleQueue
+from time import monotonic, sleep
 from typing import TypeVar
 
 import psycopg
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
-from psycopg_pool import ConnectionPool, PoolClosed, PoolTimeout
 
 from mnemosyne_vcs.engine.postgres.connection import Connection
-from mnemosyne_vcs.engine.postgres.errors import connection_error, engine_error
+from mnemosyne_vcs.engine.postgres.errors import connection_error, engine_error, is_passing
 from mnemosyne_vcs.engine.postgres.url import PostgresUrl
-from mnemosyne_vcs.errors import BusyError, EngineError, MnemosyneError, ValidationError
+from mnemosyne_vcs.errors import BusyError, MnemosyneError, ValidationError
 from mnemosyne_vcs.forks import renew_after_fork
+from mnemosyne_vcs.interrupts import guarded, noted
 
 __all__ = ["Connections"]
 
 T = TypeVar("T")
 MAX_CONNECTIONS = 8
+MAX_IDLE = 600.0
 LEAST_PATIENCE = 10.0
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.0
 _DEFAULTS = {
     "connect_timeout": "10",
     "keepalives_idle": "30",
     "tcp_user_timeout": "30000",
-    "client_encoding": "utf8",
     "application_name": "mnemosyne",
 }
+_REQUIRED = {"client_encoding": "utf8"}
 
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it prints warnings
 
-_of_parent: list[object] = []
-"""Pools that a forked child inherited; kept, because to close them is the parent's to do."""
+_of_parent: list[Connection] = []
+"""Connections that a forked child inherited; kept, because to close them is the parent's to do."""
 
 
 class Connections:
@@ -56,22 +62,26 @@ class Connections:
         self._shown = url.canonical
         self._patience = max(busy_timeout, LEAST_PATIENCE)
         try:
-            self._conninfo = make_conninfo("", **{**_DEFAULTS, **conninfo_to_dict(url.dsn)})
+            asked = conninfo_to_dict(url.dsn)
+            self._conninfo = make_conninfo("", **{**_DEFAULTS, **asked, **_REQUIRED})
         except psycopg.Error as error:
             said = " ".join(str(error).split())
             raise ValidationError(
                 f"{self._shown!r} is no PostgreSQL URL: {said}; correct that part of it"
             ) from None
-        self._pool: ConnectionPool[Connection] | None = None
-        self._lock = Lock()
+        self._idle: deque[Connection] = deque()
+        self._begin_anew()
         renew_after_fork(self)
+
+    def _begin_anew(self) -> None:
+        self._process = os.getpid()
+        self._permits = _permits(MAX_CONNECTIONS)
+        self._idle = deque[Connection]()
 
     def renew(self) -> None:
         """Begin anew in a forked child."""
-        if self._pool is not None:
-            _of_parent.append(self._pool)
-        self._pool = None
-        self._lock = Lock()
+        _of_parent.extend(self._idle)
+        self._begin_anew()
 
     def connect(self) -> Connection:
         """A connection outside the pool, for the caller to close.
@@ -83,25 +93,46 @@ class Connections:
             EngineError: the server is out of reach, or refused.
         """
         try:
-            return Connection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+            connection = Connection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+            try:
+                connection.settle()
+            except BaseException:
+                connection.close()
+                raise
         except psycopg.Error as error:
             raise connection_error(self._shown, error) from error
+        return connection
 
-    @contextmanager
+    @guarded
     def lend(self) -> Generator[Connection]:
         """A connection for this thread alone, in autocommit mode, until the context is left.
 
         Raises:
-            MnemosyneError: as `connect` raises; BusyError too if all stayed lent.
+            BusyError: all stayed lent for too long.
+            MnemosyneError: as `connect` raises.
         """
-        process, (pool, connection) = os.getpid(), self._take()
+        process, permits, idle = self._process, self._permits, self._idle
+        permit, taken, sound = list[None](), list[Connection](), False
         try:
+            self._enter(permit)
+            connection = self._take(taken)
             yield connection
+            sound = connection.is_idle
+        except (psycopg.Error, MnemosyneError):
+            sound = bool(taken) and taken[0].is_idle
+            raise
         finally:
-            if os.getpid() == process:
-                pool.putconn(connection)
+            if process == self._process:
+                try:
+                    if sound and idle is self._idle:
+                        idle.extend(taken)
+                    elif taken:
+                        taken[0].pgconn.finish()
+                finally:
+                    if permit:
+                        permits.put(None)
             else:
-                _of_parent.append(connection)
+                _of_parent.extend(taken)
 
     def ask(self, question: Callable[[Connection], T]) -> T:
         """What a function that changes nothing finds; asked again if the connection is lost.
@@ -121,53 +152,65 @@ class Connections:
 
     def close(self) -> None:
         """Close the connections that are not lent, and those that are once they come back."""
-        with self._lock:
-            pool, self._pool = self._pool, None
-        if pool is not None:
-            pool.close()
+        idle, self._idle = self._idle, deque[Connection]()
+        for connection in idle:
+            connection.close()
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         with self.lend() as connection:
             return question(connection)
 
-    def _take(self) -> tuple[ConnectionPool[Connection], Connection]:
-        while True:
-            pool = self._opened()
-            try:
-                connection = pool.getconn(self._patience)
-            except PoolTimeout:
-                raise self._unavailable() from None
-            except PoolClosed:
-                continue
-            if _is_alive(connection):
-                return pool, connection
-            pool.putconn(connection)
-
-    def _opened(self) -> ConnectionPool[Connection]:
-        with self._lock:
-            if self._pool is None:
-                self._pool = ConnectionPool(
-                    self._conninfo,
-                    connection_class=Connection,
-                    configure=Connection.look_for_pooler,
-                    kwargs={"autocommit": True, "prepare_threshold": None},
-                    min_size=0,
-                    max_size=MAX_CONNECTIONS,
-                    reconnect_timeout=self._patience,
-                    open=True,
-                )
-            return self._pool
-
-    def _unavailable(self) -> MnemosyneError:
-        """Why no connection could be had: the server's reason, or the other threads."""
+    def _enter(self, permit: list[None]) -> None:
         try:
-            self.connect().close()
-        except EngineError as error:
-            return error
-        return BusyError(
-            f"other threads have kept all {MAX_CONNECTIONS} connections to {self._shown} for "
-            f"{self._patience:g} s; try again"
-        )
+            noted(permit, self._permits.get, True, self._patience)
+        except Empty:
+            raise BusyError(
+                f"other threads have kept all {MAX_CONNECTIONS} connections to {self._shown} for "
+                f"{self._patience:g} s; try again"
+            ) from None
+
+    def _take(self, taken: list[Connection]) -> Connection:
+        """An idle connection, noted, or a new one."""
+        self._close_old()
+        while self._idle:
+            try:
+                connection = noted(taken, deque[Connection].pop, self._idle)
+            except IndexError:
+                break
+            if _is_alive(connection):
+                break
+            connection.pgconn.finish()
+            taken.clear()
+        if not taken:
+            taken.append(self._new())
+        taken[0].used = monotonic()
+        return taken[0]
+
+    def _close_old(self) -> None:
+        """Close what nobody has needed for long, so that others can have it."""
+        with suppress(IndexError):
+            while self._idle[0].used < monotonic() - MAX_IDLE:
+                self._idle.popleft().close()
+
+    def _new(self) -> Connection:
+        """A new connection; while the server is away or full, this waits for it."""
+        deadline, pause = monotonic() + self._patience, FIRST_PAUSE
+        while True:
+            try:
+                return self.connect()
+            except MnemosyneError as error:
+                if not is_passing(error) or monotonic() + pause > deadline:
+                    raise
+            sleep(random.uniform(0.5, 1.0) * pause)
+            pause = min(2 * pause, LONGEST_PAUSE)
+
+
+def _permits(count: int) -> SimpleQueue[None]:
+    """As many permits as there may be of something; whoever has taken one has one."""
+    permits = SimpleQueue[None]()
+    for _ in range(count):
+        permits.put(None)
+    return permits
 
 
 def _is_alive(connection: Connection) -> bool:
@@ -175,9 +218,9 @@ def _is_alive(connection: Connection) -> bool:
 
     One that the server has closed has its farewell waiting to be read.
     """
-    if not _has_news(connection.fileno()):
-        return True
     try:
+        if not _has_news(connection.fileno()):
+            return True
         connection.execute("")
     except psycopg.OperationalError:
         return False

@@ -103,6 +103,11 @@ def prepare(connection: Connection, url: str) -> None:
             "tables do it once, with the right to create in the database, or let a superuser run "
             "CREATE EXTENSION vector first"
         ) from error
+    except pg.InvalidSchemaName as error:
+        raise EngineError(
+            f"{url} cannot index vectors: no schema of search_path exists for the extension; run "
+            "CREATE EXTENSION vector SCHEMA public once"
+        ) from error
     except psycopg.Error as error:
         raise engine_error(url, error) from error
 
