@@ -12,7 +12,8 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from mnemosyne_vcs.engine.protocol import Engine, ReadsAhead, ReadsInBulk, ReadsRecords
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
 from mnemosyne_vcs.forks import renew_after_fork
 from mnemosyne_vcs.format.objects import (
@@ -90,11 +91,15 @@ class Blocks:
         engine: where the bytes are.
         nodes: how many decoded tree nodes to keep.
         commits: how many decoded commits to keep.
+
+    Attributes:
+        engine: where the bytes are.
+        can: what the engine can do beyond `Engine`.
     """
 
     def __init__(self, engine: Engine, *, nodes: int = 8192, commits: int = 4096) -> None:
         self.engine = engine
-        self._records = engine if isinstance(engine, ReadsRecords) else None
+        self.can = Capabilities.of(engine)
         self._sizes = nodes, commits
         self.renew()
         renew_after_fork(self)
@@ -122,21 +127,15 @@ class Blocks:
         return found
 
     def read_each(self, ids: Collection[Id]) -> Iterator[tuple[Id, bytes]]:
-        """Many objects, each once, in the order given or, where that is slow, in that of the store.
+        """Many objects, each once, in the order that is best for the store.
 
         Raises as `read` does.
 
         Args:
             ids: the objects, each once.
         """
-        engine = self.engine
-        if not isinstance(engine, ReadsInBulk):
-            for batch in _batches(ids):
-                found = self.read(batch)
-                yield from ((block, found[block]) for block in batch)
-            return
         remaining = set(ids)
-        for part in engine.read_in_bulk(remaining.copy()):
+        for part in self.can.read_many(list(ids)):
             for block, data in part.items():
                 check_id(block, data)
                 remaining.discard(block)
@@ -230,8 +229,8 @@ class Blocks:
         return self._walk(self.commit)
 
     def _walk(self, read: Callable[[Id], T]) -> Callable[[Id], Commit | T]:
-        engine = self.engine
-        if not isinstance(engine, ReadsAhead):
+        history = self.can.history
+        if history is None:
             return read
         ahead = 1
 
@@ -239,7 +238,7 @@ class Blocks:
             nonlocal ahead
             known = self._commits.get(block)
             if known is None and ahead > 1:
-                self._keep_commits(engine.read_ahead(block, ahead))
+                self._keep_commits(self.engine.read(history.commits_before(block, ahead)))
                 known = self._commits.get(block)
             ahead = min(ahead * 2, MOST_AHEAD)
             return known or read(block)
@@ -257,7 +256,7 @@ class Blocks:
 
     def is_far(self, record: Id) -> bool:
         """Whether it takes a while to read a record, in which there is time for something else."""
-        return self._records is not None and self._values.get(record) is None
+        return self.can.records is not None and self._values.get(record) is None
 
     @contextmanager
     def ask_records(
@@ -270,8 +269,8 @@ class Blocks:
         Args:
             entries: the record's id under each key; all are far.
         """
-        assert self._records is not None
-        with self._records.ask_records([*entries.values()]) as answer:
+        assert self.can.records is not None
+        with self.can.records.ask_records([*entries.values()]) as answer:
             yield lambda: self._answered(entries, answer())
 
     def _answered(self, entries: Mapping[str, Id], answer: Mapping[Id, bytes]) -> dict[str, Record]:
@@ -354,12 +353,6 @@ def as_record(key: str, stored: StoredRecord, load: "Callable[[Id], Vector]") ->
         stored.transaction,
         stored.moved_from,
     )
-
-
-def _batches(ids: Iterable[Id]) -> Iterator[list[Id]]:
-    remaining = iter(ids)
-    while batch := list(islice(remaining, READ_BATCH)):
-        yield batch
 
 
 def _growing_batches(entries: Iterable[tuple[str, Id]]) -> Iterator[list[tuple[str, Id]]]:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry, ListsHistoryIndex
+from mnemosyne_vcs.engine.protocol import IndexEntry
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
 from mnemosyne_vcs.history.index import find_commit, index_entry
 from mnemosyne_vcs.ids import Id
@@ -25,16 +25,16 @@ def wrong_entries(blocks: Blocks, commits: Iterable[Commit]) -> dict[Id, str]:
         blocks: the objects.
         commits: the commits that refs reach.
     """
-    engine = blocks.engine
-    if not isinstance(engine, HasHistoryIndex) or not isinstance(engine, ListsHistoryIndex):
+    listing = blocks.can.list_history
+    if blocks.can.history is None or listing is None:
         return {}
-    listed = {entry.commit: entry for entry in engine.index_entries()}
+    listed = {entry.commit: entry for entry in listing.index_entries()}
     reached = {commit.cid: commit for commit in commits}
     doubtful = [*_lacking(reached, listed), *_untrue(blocks, listed)]
     if not doubtful:
         return {}
-    listed = {entry.commit: entry for entry in engine.index_entries()}
-    there = blocks.engine.read([block for block in doubtful if block not in listed])
+    listed = {entry.commit: entry for entry in listing.index_entries()}
+    there = blocks.can.exists([block for block in doubtful if block not in listed])
     wrong = {block: "lacks this commit" for block in doubtful if block in there}
     again = {block: listed[block] for block in doubtful if block in listed}
     return wrong | _untrue(blocks, again)

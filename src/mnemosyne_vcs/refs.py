@@ -6,14 +6,8 @@ from contextlib import nullcontext
 from dataclasses import replace
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import (
-    Engine,
-    Enumerates,
-    Exclusive,
-    HasReflog,
-    IndexEntry,
-    RefUpdate,
-)
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine, IndexEntry, RefUpdate
 from mnemosyne_vcs.errors import (
     BusyError,
     CorruptObjectError,
@@ -168,12 +162,11 @@ def write_ref(
         NotFoundError: one of them is not in the store any more; nothing was written.
         MnemosyneError: as `Engine.write` raises.
     """
-    engine = blocks.engine
     try:
-        with engine.exclusive() if upon and isinstance(engine, Exclusive) else nullcontext():
+        with blocks.can.exclusive() if upon else nullcontext():
             if upon:
                 blocks.read(upon)
-            engine.write(objects, update)
+            blocks.engine.write(objects, update)
     except BusyError:
         raise
     except EngineError:
@@ -186,7 +179,7 @@ def _has_moved(blocks: Blocks, update: RefUpdate) -> bool:
     head, new = blocks.engine.ref(update.name), update.new
     if head is None or new is None:
         return head is new
-    return bool(blocks.engine.read([new])) and is_ancestor(blocks.commit, new, head)
+    return bool(blocks.can.exists([new])) and is_ancestor(blocks.commit, new, head)
 
 
 def what_is_lacking(engine: Engine) -> str | None:
@@ -198,7 +191,7 @@ def what_is_lacking(engine: Engine) -> str | None:
             f"{engine.url} is empty: it has no first commit and no branch; `mnem init` or "
             "create=True makes them, and a clone that broke off goes on if it is run again"
         )
-    elif engine.refs() or (isinstance(engine, HasReflog) and any(engine.reflog(None))):
+    elif engine.refs() or _has_moves(engine):
         lacking = (
             f"{engine.url} has no branch: all were deleted; make one with create_branch at a tag, "
             "or at a commit that the reflog names"
@@ -212,9 +205,15 @@ def what_is_lacking(engine: Engine) -> str | None:
 
 
 def _holds_objects(engine: Engine) -> bool:
-    if isinstance(engine, Enumerates):
-        return any(engine.ids())
-    return bool(engine.read([ROOT_COMMIT.cid]))
+    can = Capabilities.of(engine)
+    if can.enumerate is not None:
+        return any(can.enumerate.ids())
+    return bool(can.exists([ROOT_COMMIT.cid]))
+
+
+def _has_moves(engine: Engine) -> bool:
+    reflog = Capabilities.of(engine).reflog
+    return reflog is not None and any(reflog.reflog(None))
 
 
 def initialise(engine: Engine, *, when: int | None = None) -> None:

@@ -21,7 +21,6 @@ from itertools import chain, islice
 from sys import maxsize
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import Enumerates, HasReflog
 from mnemosyne_vcs.errors import InvalidRevisionError, NotFoundError
 from mnemosyne_vcs.format.objects import is_commit_id, is_vector, object_kind
 from mnemosyne_vcs.format.validation import milliseconds_of
@@ -186,10 +185,11 @@ def _by_prefix(blocks: Blocks, text: str) -> list[Commit]:
 
 def _commits_from(blocks: Blocks, start: str) -> list[Commit]:
     engine = blocks.engine
-    if not isinstance(engine, Enumerates):
+    listing = blocks.can.enumerate
+    if listing is None:
         found = ancestors(blocks.commit, engine.refs().values())
         return [each for each in found if each.id.startswith(start)]
-    candidates = (block for block in engine.ids(_whole_bytes(start)) if not is_vector(block))
+    candidates = (block for block in listing.ids(_whole_bytes(start)) if not is_vector(block))
     return [
         blocks.commit(block)
         for block in candidates
@@ -205,10 +205,10 @@ def _whole_bytes(start: str) -> bytes:
 
 
 def _in_reflog(blocks: Blocks, branch: str, then: str, now: int) -> Commit:
-    engine = blocks.engine
-    if not isinstance(engine, HasReflog):
+    engine, reflog = blocks.engine, blocks.can.reflog
+    if reflog is None:
         raise InvalidRevisionError(f"{engine.url} keeps no reflog, which {branch}@{{{then}}} needs")
-    moves = list(engine.reflog(branch_ref(branch))) or list(engine.reflog(REMOTE + branch))
+    moves = list(reflog.reflog(branch_ref(branch))) or list(reflog.reflog(REMOTE + branch))
     if not moves:
         raise NotFoundError(f"there is no branch {branch!r} in {engine.url}")
     if _is_number(then):

@@ -1,22 +1,13 @@
 """Engines that fail or dawdle on purpose."""
 
+from dataclasses import fields
 from itertools import islice
 
 import pytest
 
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.engine.protocol import (
-    Deletes,
-    Engine,
-    Enumerates,
-    Exclusive,
-    HasHistoryIndex,
-    HasReflog,
-    HasSettings,
-    ReadsAhead,
-    RefUpdate,
-    Snapshots,
-)
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
 from mnemosyne_vcs.errors import EngineError, RefConflictError
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.testing import FaultyEngine, SlowEngine, random_faults
@@ -43,23 +34,23 @@ class Plain:
         pass
 
 
-CAPABILITIES = [
-    Exclusive,
-    HasReflog,
-    HasSettings,
-    HasHistoryIndex,
-    Enumerates,
-    Deletes,
-    Snapshots,
-    ReadsAhead,
-]
-
-
 @pytest.mark.parametrize("wrap", [FaultyEngine, lambda engine: SlowEngine(engine, 0)])
 def test_a_wrapper_has_the_capabilities_of_what_it_wraps(tmp_path, wrap):
     stores = [open_engine("memory://"), open_engine(tmp_path / "x", create=True), Plain()]
-    had = [[isinstance(wrap(store), can) for can in CAPABILITIES] for store in stores]
-    assert had == [[True] * 6 + [False] * 2, [True] * 8, [False] * 8]
+    for store in stores:
+        wrapper = wrap(store)
+        assert had(wrapper) == had(store)
+        can = Capabilities.of(wrapper)
+        assert {id(getattr(can, name)) for name in had(wrapper)} == {id(wrapper)}
+        assert had(wrap(wrapper)) == had(store)
+    memory, sqlite, plain = map(had, stores)
+    assert "lock" in memory < sqlite == memory | {"back_up"}
+    assert plain == {"engine"}
+
+
+def had(engine):
+    can = Capabilities.of(engine)
+    return {field.name for field in fields(can) if getattr(can, field.name) is not None}
 
 
 def test_a_fault_before_means_that_nothing_happened():

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import mnemosyne_vcs
 from history.test_blame import STEPS, _do
 from mnemosyne_vcs import EngineError, NotFoundError, ReadOnlyError, Repository
-from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry, ListsHistoryIndex
+from mnemosyne_vcs.engine.protocol import IndexEntry
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id
 from peers import Plain, fresh
@@ -23,18 +23,15 @@ Change = Callable[[IndexEntry], IndexEntry | None]
 
 
 def entries(repo: Repository) -> list[IndexEntry]:
-    engine = repo.blocks.engine
-    assert isinstance(engine, ListsHistoryIndex)
-    return list(engine.index_entries())
+    return list(repo.blocks.can.list_history.index_entries())
 
 
 def forge(repo: Repository, change: Change) -> None:
     """Change the rows of the index, as damage or somebody with access to the store would."""
-    engine = repo.blocks.engine
-    assert isinstance(engine, HasHistoryIndex)
+    index = repo.blocks.can.history
     changed = [change(entry) for entry in entries(repo)]
-    engine.clear_index()
-    engine.add_to_index(entry for entry in changed if entry is not None)
+    index.clear_index()
+    index.add_to_index(entry for entry in changed if entry is not None)
 
 
 def answers(repo: Repository, *branches: str) -> list[object]:

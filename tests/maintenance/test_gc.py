@@ -21,7 +21,7 @@ from mnemosyne_vcs import (
     Transaction,
 )
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.engine.protocol import Enumerates, RefUpdate
+from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.refs import initialise
@@ -33,9 +33,7 @@ DAY = 86_400_000
 
 
 def stored(repo: Repository) -> set[bytes]:
-    engine = repo.blocks.engine
-    assert isinstance(engine, Enumerates)
-    return set(engine.ids())
+    return set(repo.blocks.can.enumerate.ids())
 
 
 def abandon(repo: Repository, name: str = "trial", count: int = 3) -> str:

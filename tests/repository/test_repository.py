@@ -20,7 +20,6 @@ from mnemosyne_vcs import (
     TransactionDoneError,
     ValidationError,
 )
-from mnemosyne_vcs.engine.protocol import Enumerates
 from mnemosyne_vcs.format.objects import is_vector
 
 Opened = Callable[..., Repository]
@@ -429,7 +428,6 @@ def test_a_record_that_was_read_in_a_transaction_outlives_what_is_written_over_i
 
 def test_a_transaction_writes_only_what_stands_at_its_end(repo: Repository):
     engine = repo.blocks.engine
-    assert isinstance(engine, Enumerates)
     before = set(engine.ids())
     with repo.transaction() as tx:
         for number in range(5):

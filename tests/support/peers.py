@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from mnemosyne_vcs import Repository
 from mnemosyne_vcs.engine.memory import MemoryEngine
-from mnemosyne_vcs.engine.protocol import Exclusive, RefUpdate
+from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import is_vector, object_kind
 from mnemosyne_vcs.maintenance.verify import verify_objects
 from mnemosyne_vcs.refs import initialise
@@ -89,16 +89,22 @@ class Disturbed(FaultyEngine):
         self.reads, self.inside = 0, False
 
     def read(self, ids):
+        self._count()
+        return super().read(ids)
+
+    def sizes(self, ids):
+        self._count()
+        return super().sizes(ids)
+
+    def _count(self):
         if not self.inside:
             self.reads += 1
             if self.reads in self.at:
                 self.disturb()
-        return super().read(ids)
 
     @contextmanager
     def exclusive(self) -> Generator[None]:
-        assert isinstance(self.engine, Exclusive)
-        with self.engine.exclusive():
+        with super().exclusive():
             self.inside = True
             try:
                 yield
@@ -115,7 +121,6 @@ class Overtaken(FaultyEngine):
 
     @contextmanager
     def exclusive(self) -> Generator[None]:
-        assert isinstance(self.engine, Exclusive)
         self.turns += 1
         if self.turns in self.at:
             self.disturb()

@@ -53,7 +53,7 @@ class _State:
 
 
 class MemoryEngine:
-    """A store that lives as long as the object. It has every capability except `Snapshots`.
+    """A store that lives as long as the object. It cannot copy itself.
 
     Args:
         read_only: refuse every write.
@@ -75,6 +75,10 @@ class MemoryEngine:
         """See `Engine.read`."""
         objects = self._state().objects
         return {block: data for block in ids if (data := objects.get(block)) is not None}
+
+    def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
+        """See `TellsSizes.sizes`."""
+        return {block: len(data) for block, data in self.read(ids).items()}
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
@@ -159,6 +163,14 @@ class MemoryEngine:
             if any(first <= key and (end is None or key < end) for key in entry.keys)
         ]
 
+    def commits_before(self, commit: Id, limit: int) -> list[Id]:
+        """See `HasHistoryIndex.commits_before`."""
+        commits = [entry.commit for entry in self._entries()]
+        if commit not in commits:
+            return []
+        last = commits.index(commit) + 1
+        return commits[max(0, last - limit) : last][::-1]
+
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """See `HasHistoryIndex.add_to_index`."""
         added = list(entries)
@@ -181,7 +193,7 @@ class MemoryEngine:
             return iter([block for block in self._state().objects if block.startswith(prefix)])
 
     def size(self) -> int:
-        """The bytes of all objects."""
+        """See `HasSpace.size`: the bytes of all objects."""
         with self._guard:
             return sum(map(len, self._state().objects.values()))
 
@@ -193,7 +205,7 @@ class MemoryEngine:
                 state.index.pop(block, None)
 
     def compact(self) -> None:
-        """See `Deletes.compact`. Memory is given back at once."""
+        """See `HasSpace.compact`. Memory is given back at once."""
         self._require_writable()
         if self._owner == get_ident():
             raise EngineError(f"{self.url} cannot be compacted inside a transaction")

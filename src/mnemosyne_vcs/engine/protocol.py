@@ -1,7 +1,7 @@
 """What an engine is: immutable objects by id, and named refs moved by compare-and-swap.
 
-Everything beyond `Engine` is optional: a capability is a protocol of its own, which callers test
-for with `isinstance`, and a repository works without it.
+Everything beyond `Engine` is optional: a capability is a protocol of its own, and a repository
+works without it. `mnemosyne_vcs.engine.capabilities.Capabilities` finds out what an engine has.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -14,6 +14,7 @@ from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = [
+    "BacksUp",
     "Deletes",
     "Engine",
     "Enumerates",
@@ -21,13 +22,13 @@ __all__ = [
     "HasHistoryIndex",
     "HasReflog",
     "HasSettings",
+    "HasSpace",
     "IndexEntry",
     "ListsHistoryIndex",
-    "ReadsAhead",
-    "ReadsInBulk",
+    "ReadsMany",
     "ReadsRecords",
     "RefUpdate",
-    "Snapshots",
+    "TellsSizes",
 ]
 
 
@@ -202,6 +203,17 @@ class HasHistoryIndex(Protocol):
         """
         ...
 
+    def commits_before(self, commit: Id, limit: int) -> list[Id]:
+        """A commit, and those that were indexed just before it, newest entry first.
+
+        They are likely to be its ancestors, so that a walk into the past can read them at once.
+
+        Args:
+            commit: the commit; nothing is given if it is not indexed.
+            limit: how many at most, itself included.
+        """
+        ...
+
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """Add commits; those that are there already stay as they are."""
         ...
@@ -222,20 +234,6 @@ class ListsHistoryIndex(Protocol):
 
         Raises:
             EngineError: the store cannot be read.
-        """
-        ...
-
-
-@runtime_checkable
-class ReadsAhead(Protocol):
-    """An engine that can guess which commits a walk into the past reads next."""
-
-    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
-        """A commit, and commits that were indexed just before it: likely its ancestors.
-
-        Args:
-            commit: the commit; nothing is given if it is not indexed.
-            limit: how many at most, itself included.
         """
         ...
 
@@ -262,11 +260,24 @@ class ReadsRecords(Protocol):
 
 
 @runtime_checkable
-class ReadsInBulk(Protocol):
+class ReadsMany(Protocol):
     """An engine from which many objects are best read in the order in which they lie there."""
 
-    def read_in_bulk(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
+    def read_many(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
         """The objects that exist, each once and unchecked, in parts of some order and size.
+
+        Raises:
+            EngineError: the store cannot be read.
+        """
+        ...
+
+
+@runtime_checkable
+class TellsSizes(Protocol):
+    """An engine that knows which objects exist, and their sizes, without reading them."""
+
+    def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
+        """How many bytes each of the objects has that exist; absent ids are absent.
 
         Raises:
             EngineError: the store cannot be read.
@@ -280,10 +291,6 @@ class Enumerates(Protocol):
 
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """The id of every stored object that starts with the prefix, in no particular order."""
-        ...
-
-    def size(self) -> int:
-        """Bytes that the store takes where it lives."""
         ...
 
 
@@ -305,6 +312,15 @@ class Deletes(Protocol):
         """
         ...
 
+
+@runtime_checkable
+class HasSpace(Protocol):
+    """An engine that knows the room that it takes, and can give some of it back."""
+
+    def size(self) -> int:
+        """Bytes that the store takes where it lives."""
+        ...
+
     def compact(self) -> None:
         """Give the room of what was deleted back to the file system; new objects use it otherwise.
 
@@ -317,7 +333,7 @@ class Deletes(Protocol):
 
 
 @runtime_checkable
-class Snapshots(Protocol):
+class BacksUp(Protocol):
     """An engine that can copy itself while it is in use."""
 
     def backup(self, path: str) -> None:

@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from functools import cache
-from typing import Protocol, TypeGuard, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from mnemosyne_vcs.ids import Id
 
@@ -15,7 +14,6 @@ __all__ = [
     "VectorPart",
     "VectorQuery",
     "VectorRow",
-    "indexes_vectors",
 ]
 
 
@@ -202,13 +200,3 @@ class IndexesVectors(Protocol):
             EngineError: the store cannot be read.
         """
         ...
-
-
-def indexes_vectors(engine: object) -> TypeGuard[IndexesVectors]:
-    """Whether an engine is an `IndexesVectors`; quick, for every commit asks."""
-    return _indexes_vectors(type(engine))
-
-
-@cache
-def _indexes_vectors(kind: type) -> bool:
-    return issubclass(kind, IndexesVectors)

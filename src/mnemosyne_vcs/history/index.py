@@ -7,14 +7,13 @@ not, or if it names what is not a commit here, it is left aside, and every commi
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import reduce
 from typing import Protocol
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import Exclusive, HasHistoryIndex, IndexEntry
+from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry
 from mnemosyne_vcs.errors import CorruptObjectError, EngineError
 from mnemosyne_vcs.graph import ancestors
 from mnemosyne_vcs.ids import Id
@@ -51,25 +50,21 @@ def rebuild_index(blocks: Blocks) -> int:
         NotFoundError: an object is missing; the index is as it was.
         CorruptObjectError: an object is damaged; the index is as it was.
     """
-    engine = blocks.engine
-    if not isinstance(engine, HasHistoryIndex):
+    engine, index = blocks.engine, blocks.can.history
+    if index is None:
         raise EngineError(f"{engine.url} keeps no history index")
     commits = list(ancestors(blocks.walk(), engine.refs().values()))[::-1]
     entries = [index_entry(blocks, commit) for commit in commits]
-    with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
-        present = [entry for part in _parts(entries) for entry in _present(blocks, part)]
-        engine.clear_index()
-        engine.add_to_index(present)
+    with blocks.can.exclusive():
+        present = _present(blocks, entries)
+        index.clear_index()
+        index.add_to_index(present)
         return len(present) + complete_index(blocks, engine.refs().values())
-
-
-def _parts(entries: list[IndexEntry]) -> Iterator[list[IndexEntry]]:
-    return (entries[start : start + BATCH] for start in range(0, len(entries), BATCH))
 
 
 def _present(blocks: Blocks, entries: list[IndexEntry]) -> list[IndexEntry]:
     """The entries of commits that were not collected meanwhile."""
-    there = blocks.engine.read([entry.commit for entry in entries])
+    there = blocks.can.exists([entry.commit for entry in entries])
     return [entry for entry in entries if entry.commit in there]
 
 
@@ -79,12 +74,12 @@ def complete_index(blocks: Blocks, heads: Iterable[Id]) -> int:
     Returns:
         How many commits were added.
     """
-    engine = blocks.engine
-    if not isinstance(engine, HasHistoryIndex):
+    index = blocks.can.history
+    if index is None:
         return 0
-    missing = _unindexed(blocks, engine, heads)
+    missing = _unindexed(blocks, index, heads)
     if missing:
-        engine.add_to_index(index_entry(blocks, commit) for commit in missing)
+        index.add_to_index(index_entry(blocks, commit) for commit in missing)
     return len(missing)
 
 
@@ -193,28 +188,28 @@ class Writers:
 
 def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
     """The engine's history index, complete up to a commit; None if it cannot be had."""
-    engine = blocks.engine
-    if not isinstance(engine, HasHistoryIndex):
+    index = blocks.can.history
+    if index is None:
         return None
-    if not engine.indexed(at.cid):
-        if engine.read_only:
+    if not index.indexed(at.cid):
+        if blocks.engine.read_only:
             return None
         complete_index(blocks, [at.cid])
-    return engine
+    return index
 
 
-def _unindexed(blocks: Blocks, engine: HasHistoryIndex, heads: Iterable[Id]) -> list[Commit]:
+def _unindexed(blocks: Blocks, index: HasHistoryIndex, heads: Iterable[Id]) -> list[Commit]:
     """The reachable commits that the index lacks, oldest first.
 
     It never lacks an ancestor of one that it has.
     """
-    queue, seen = [c for c in heads if not engine.indexed(c)], set[Id]()
+    queue, seen = [c for c in heads if not index.indexed(c)], set[Id]()
     while queue:
         cid = queue.pop()
         if cid not in seen:
             seen.add(cid)
             parents = blocks.commit(cid).parent_cids
-            queue += [parent for parent in parents if not engine.indexed(parent)]
+            queue += [parent for parent in parents if not index.indexed(parent)]
     return sorted(map(blocks.commit, seen), key=lambda c: c.generation)
 
 

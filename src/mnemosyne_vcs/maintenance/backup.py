@@ -7,7 +7,8 @@ from pathlib import Path
 
 from mnemosyne_vcs.blocks import Blocks, while_it_lasts
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.engine.protocol import Engine, Enumerates, RefUpdate, Snapshots
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine, Enumerates, RefUpdate
 from mnemosyne_vcs.errors import AlreadyExistsError, BusyError, EngineError, MnemosyneError
 from mnemosyne_vcs.files import put_in_place, sync_file, temporary_beside
 from mnemosyne_vcs.format.objects import check_id
@@ -54,15 +55,15 @@ def _stats(blocks: Blocks) -> Stats:
     engine = blocks.engine
     branches, tags = ref_heads(blocks, BRANCH), ref_heads(blocks, TAG)
     heads = [*branches.values(), *tags.values()]
-    counted = isinstance(engine, Enumerates)
+    listing, space = blocks.can.enumerate, blocks.can.space
     return Stats(
         engine.url,
         len(branches),
         len(tags),
         sum(1 for commit in ancestors(blocks.walk(), heads) if commit.id != ROOT_COMMIT.id),
         {name: blocks.node(blocks.commit(head).tree_cid).count for name, head in branches.items()},
-        sum(1 for _ in engine.ids()) if counted else None,
-        engine.size() if counted else None,
+        None if listing is None else sum(1 for _ in listing.ids()),
+        None if space is None else space.size(),
     )
 
 
@@ -84,10 +85,10 @@ def backup(blocks: Blocks, path: str, now: int) -> None:
     engine = blocks.engine
     partial = temporary_beside(Path(path))
     try:
-        if isinstance(engine, Snapshots):
-            engine.backup(str(partial))
-        elif isinstance(engine, Enumerates):
-            _copy_to(partial, blocks, engine, now)
+        if blocks.can.back_up is not None:
+            blocks.can.back_up.backup(str(partial))
+        elif blocks.can.enumerate is not None:
+            _copy_to(partial, blocks, blocks.can.enumerate, now)
         else:
             raise EngineError(f"cannot back up {engine.url}: it cannot list its objects")
         put_in_place(partial, Path(path))
@@ -114,13 +115,13 @@ def _copy_to(path: Path, blocks: Blocks, source: Enumerates, now: int) -> None:
 
 def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:
     """Copy what refs reach, and what else there is; again if some of that was collected."""
-    engine = blocks.engine
+    engine, copied = blocks.engine, Capabilities.of(target)
     for _ in range(ATTEMPTS):
         refs = engine.refs()
         ids = list(source.ids())
         for start in range(0, len(ids), BATCH):
             batch = ids[start : start + BATCH]
-            there = target.read(batch)
+            there = copied.exists(batch)
             found = engine.read([block for block in batch if block not in there])
             for block, data in found.items():
                 check_id(block, data)

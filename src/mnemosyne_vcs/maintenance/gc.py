@@ -12,11 +12,11 @@ Other writers go on meanwhile. What they rely on is kept, by four rules; ADR 001
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import Deletes, Engine, Enumerates, Exclusive, HasReflog
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Enumerates
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne_vcs.format.objects import decode_commit, decode_node, decode_record
 from mnemosyne_vcs.ids import Id, parse_id
@@ -76,29 +76,38 @@ def collect(
         CorruptObjectError: an object that is reached is damaged; nothing was removed.
     """
     engine = blocks.engine
-    if not isinstance(engine, Deletes) or not isinstance(engine, Enumerates):
+    deleting, listing = blocks.can.delete, blocks.can.enumerate
+    if deleting is None or listing is None:
         raise EngineError(f"{engine.url} cannot list and delete objects, which gc needs")
     if engine.read_only and not dry_run:
         raise ReadOnlyError(f"{engine.url} was opened read-only; gc would write to it")
-    locks = isinstance(engine, Exclusive) and not dry_run
-    stored, reached = _look(blocks, since, now, progress, leave_to_lock=locks)
-    sizes = _sizes(engine, stored - reached.ids)
+    if compact and blocks.can.space is None:
+        raise EngineError(f"{engine.url} cannot be compacted; collect without it")
+    locks = blocks.can.lock is not None and not dry_run
+    stored, reached = _look(blocks, listing, since, now, progress, leave_to_lock=locks)
+    sizes = blocks.can.sizes(stored - reached.ids)
     if not dry_run:
-        with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
-            before, stored = stored, set(engine.ids())
-            reached.add(_roots(engine, since, now))
+        with blocks.can.exclusive():
+            before, stored = stored, set(listing.ids())
+            reached.add(_roots(blocks.can, since, now))
             reached.add_stored(stored - before)
             for block in sizes.keys() - (stored - reached.ids):
                 del sizes[block]
-            engine.delete(sizes.keys())
+            deleting.delete(sizes.keys())
         blocks.renew()
-        if compact:
-            engine.compact()
+        if compact and blocks.can.space is not None:
+            blocks.can.space.compact()
     return GcReport(len(sizes), sum(sizes.values()), len(stored) - len(sizes), dry_run)
 
 
 def _look(
-    blocks: Blocks, since: int, now: int, progress: Progress | None, *, leave_to_lock: bool
+    blocks: Blocks,
+    listing: Enumerates,
+    since: int,
+    now: int,
+    progress: Progress | None,
+    *,
+    leave_to_lock: bool,
 ) -> tuple[set[Id], "_Reached"]:
     """What is stored and what is reached, found without a lock.
 
@@ -107,37 +116,36 @@ def _look(
 
     Args:
         blocks: the objects.
+        listing: lists them.
         since: see `collect`.
         now: see `collect`.
         progress: see `collect`.
         leave_to_lock: whether to give nothing as reached if refs move each time, since a walk
             under the lock will tell.
     """
-    engine = blocks.engine
-    assert isinstance(engine, Enumerates)
     for attempt in range(1, ATTEMPTS + 1):
-        stored, reached = set(engine.ids()), _Reached(blocks, progress)
-        roots = _roots(engine, since, now)
+        stored, reached = set(listing.ids()), _Reached(blocks, progress)
+        roots = _roots(blocks.can, since, now)
         try:
             reached.add(roots)
         except NotFoundError:
-            if set(roots) == set(_roots(engine, since, now)):
+            if set(roots) == set(_roots(blocks.can, since, now)):
                 raise
             if attempt == ATTEMPTS and not leave_to_lock:
                 raise
         else:
             return stored, reached
-    return set(engine.ids()), _Reached(blocks, progress)
+    return set(listing.ids()), _Reached(blocks, progress)
 
 
-def _roots(engine: Engine, since: int, now: int) -> list[Id]:
+def _roots(can: Capabilities, since: int, now: int) -> list[Id]:
     """Commits to keep with all that they reach; of those in the reflog, the ones still there."""
     named: set[Id] = {ROOT_COMMIT.cid}
-    if isinstance(engine, HasReflog):
-        for move in _later(engine.reflog(None), since, now):
+    if can.reflog is not None:
+        for move in _later(can.reflog.reflog(None), since, now):
             named.update(parse_id(commit) for commit in (move.old, move.new) if commit)
-    refs = set(engine.refs().values())
-    return [*refs, *(found for found in _present(engine, named - refs))]
+    refs = set(can.engine.refs().values())
+    return [*refs, *can.exists(named - refs)]
 
 
 def _later(moves: Iterable[ReflogEntry], since: int, now: int) -> Iterator[ReflogEntry]:
@@ -151,17 +159,6 @@ def _later(moves: Iterable[ReflogEntry], since: int, now: int) -> Iterator[Reflo
             made = move.timestamp_ms
         if made > since:
             yield move
-
-
-def _present(engine: Engine, ids: Collection[Id]) -> Iterator[Id]:
-    for batch in _batches(ids):
-        yield from engine.read(batch)
-
-
-def _sizes(engine: Engine, ids: Collection[Id]) -> dict[Id, int]:
-    return {
-        block: len(data) for batch in _batches(ids) for block, data in engine.read(batch).items()
-    }
 
 
 def _batches(ids: Iterable[Id]) -> Iterator[list[Id]]:

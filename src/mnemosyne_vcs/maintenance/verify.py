@@ -6,7 +6,6 @@ from typing import TypeVar
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import Enumerates
-from mnemosyne_vcs.engine.vector_index import indexes_vectors
 from mnemosyne_vcs.errors import CorruptObjectError, MnemosyneError, NotFoundError
 from mnemosyne_vcs.format.objects import (
     Node,
@@ -171,7 +170,7 @@ def verify(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
 
 
 def _wrong_vectors(blocks: Blocks) -> list[Problem]:
-    if not indexes_vectors(blocks.engine):
+    if blocks.can.vectors is None:
         return []
     from mnemosyne_vcs.views.vector_check import wrong_vectors
 
@@ -215,8 +214,8 @@ def _checked(blocks: Blocks, progress: Progress | None) -> _Check:
             break
     for commit in check.commits.values():
         _check_order(check, commit)
-    if isinstance(engine, Enumerates):
-        _check_stored(check, engine)
+    if blocks.can.enumerate is not None:
+        _check_stored(check, blocks.can.enumerate)
     return check
 
 
@@ -234,7 +233,7 @@ def _check_head(check: _Check, head: Id) -> bool:
         if not is_needed(check.blocks, head):
             check.give_up()
             return False
-        if not check.blocks.engine.read(check.missing) and is_needed(check.blocks, head):
+        if not check.blocks.can.exists(check.missing) and is_needed(check.blocks, head):
             check.note_missing()
             return True
         check.give_up()  # it was brought back meanwhile

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from mnemosyne_vcs.engine.protocol import HasReflog, RefUpdate
+from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, NotFoundError, RefConflictError
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, ReflogEntry, Revision, named
@@ -83,9 +83,9 @@ class _Branches(RepositoryBase):
             EngineError: the engine keeps no reflog.
             ValidationError: the name is none for a branch.
         """
-        if not isinstance(self._engine, HasReflog):
+        if self.blocks.can.reflog is None:
             raise EngineError(f"{self.url} keeps no reflog")
-        return self._engine.reflog(branch_ref(branch))
+        return self.blocks.can.reflog.reflog(branch_ref(branch))
 
     def _create(self, ref: str, kind: str, name: str, at: Revision) -> Commit:
         self._check_writable()

@@ -9,7 +9,8 @@ from pathlib import Path
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.embedding import Embed
 from mnemosyne_vcs.engine import canonical_url, file_of, open_engine
-from mnemosyne_vcs.engine.protocol import Engine, Enumerates, Exclusive, HasSettings
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import MnemosyneError, ValidationError
 from mnemosyne_vcs.format.validation import check_text
 from mnemosyne_vcs.refs import remote_ref
@@ -78,7 +79,7 @@ def clone(
             branches=branches,
             progress=progress,
         )
-        if url is not None and isinstance(here, HasSettings) and remote not in remotes(here):
+        if url is not None and Capabilities.of(here).settings and remote not in remotes(here):
             add_remote(here, remote, url)
         return Repository(here, author=author, embed=embed)
 
@@ -118,9 +119,9 @@ def _remove_empty(path: Path) -> None:
 
 
 def _remove_unused(here: Engine, path: Path) -> None:
-    assert isinstance(here, Exclusive)
-    assert isinstance(here, Enumerates)
-    with suppress(MnemosyneError), here.exclusive():  # the error that led here is the one to show
-        if not here.refs() and not any(here.ids()):
+    can = Capabilities.of(here)
+    assert can.enumerate is not None
+    with suppress(MnemosyneError), can.exclusive():  # the error that led here is the one to show
+        if not here.refs() and not any(can.enumerate.ids()):
             for suffix in ("", "-wal", "-shm"):
                 Path(f"{path}{suffix}").unlink(missing_ok=True)

@@ -131,18 +131,17 @@ class _VectorIndex(RepositoryBase):
 
         Where it is not, searches make up for it; the next commit or search brings it along.
         """
-        engine = self.blocks.engine
-        if not isinstance(engine, IndexesVectors):
+        vectors = self.blocks.can.vectors
+        if vectors is None:
             return {}
         return {
             index.ref.removeprefix(BRANCH): self.blocks.commit(index.head).tree_cid == index.root
-            for index in engine.vector_indexes()
+            for index in vectors.vector_indexes()
         }
 
     def _indexes(self) -> IndexesVectors:
-        engine = self.blocks.engine
-        if isinstance(engine, IndexesVectors):
-            return engine
+        if self.blocks.can.vectors is not None:
+            return self.blocks.can.vectors
         raise EngineError(
-            f"{engine.url} cannot index vectors; PostgreSQL with pgvector can. Searches load them"
+            f"{self.url} cannot index vectors; PostgreSQL with pgvector can. Searches load them"
         )

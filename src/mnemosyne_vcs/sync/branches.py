@@ -4,6 +4,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from mnemosyne_vcs.blocks import Blocks, while_it_lasts
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
 from mnemosyne_vcs.errors import AlreadyExistsError, ConflictError, NotFoundError, RefConflictError
 from mnemosyne_vcs.frozen import freeze
@@ -222,7 +223,7 @@ def _gone(engine: Engine, remote: str, heads: Mapping[str, Id]) -> dict[str, Id]
 def _new_tags(source: Engine, target: Engine) -> dict[str, Id]:
     """The tags that the target lacks of commits that it has."""
     tags, known = source.refs(TAG), target.refs(TAG)
-    there = target.read(set(tags.values()))
+    there = Capabilities.of(target).exists(set(tags.values()))
     found = {ref: head for ref, head in tags.items() if head in there}
     for ref, head in found.items():
         if known.get(ref, head) != head:
@@ -235,7 +236,7 @@ def _new_tags(source: Engine, target: Engine) -> dict[str, Id]:
 
 
 def _follows(here: Blocks, new: Id, old: Id) -> bool:
-    return bool(here.engine.read([old])) and is_ancestor(here.walk(), old, new)
+    return bool(here.can.exists([old])) and is_ancestor(here.walk(), old, new)
 
 
 def _behind(branch: str, there: Engine) -> RefConflictError:

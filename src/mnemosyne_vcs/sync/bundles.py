@@ -5,7 +5,6 @@ there along links, so that any IPLD tool can walk a bundle.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
@@ -13,7 +12,7 @@ import libipld
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import Exclusive, RefUpdate
+from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.errors import (
     ConflictError,
     CorruptObjectError,
@@ -214,7 +213,7 @@ def _store(
 ) -> None:
     """Write a checked bundle, in one transaction where the engine has them."""
     engine = blocks.engine
-    with engine.exclusive() if isinstance(engine, Exclusive) else nullcontext():
+    with blocks.can.exclusive():
         moves = [
             RefUpdate(name, old, new, who, when, f"import {received.url}")
             for name, new in refs.items()

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine import canonical_url, open_engine
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Engine, HasSettings, RefUpdate
 from mnemosyne_vcs.engine.shared import without_password
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
@@ -20,9 +21,10 @@ _SETTING = "remote/"
 
 def remotes(engine: Engine) -> dict[str, str]:
     """The URL of each remote by name, in order of name."""
-    if not isinstance(engine, HasSettings):
+    settings = Capabilities.of(engine).settings
+    if settings is None:
         return {}
-    return {name.removeprefix(_SETTING): url for name, url in engine.settings(_SETTING).items()}
+    return {name.removeprefix(_SETTING): url for name, url in settings.settings(_SETTING).items()}
 
 
 def add_remote(engine: Engine, name: str, url: str | os.PathLike[str]) -> str:
@@ -107,6 +109,7 @@ def opened(
 
 
 def _settings(engine: Engine) -> HasSettings:
-    if not isinstance(engine, HasSettings):
+    settings = Capabilities.of(engine).settings
+    if settings is None:
         raise EngineError(f"{engine.url} keeps no remotes; give the URL of the other store instead")
-    return engine
+    return settings

@@ -7,13 +7,13 @@ from there. ADR 0021 says why a commit that is present is complete, garbage coll
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import islice
 from typing import TypeVar
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import Engine, Exclusive, HasHistoryIndex, IndexEntry
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine, IndexEntry
 from mnemosyne_vcs.errors import BusyError, ReadOnlyError
 from mnemosyne_vcs.format.objects import decode_record
 from mnemosyne_vcs.history.index import complete_index, index_entry
@@ -46,7 +46,7 @@ class Sent:
     bytes: int = 0
 
 
-def missing(source: Blocks, target: Engine, heads: Iterable[Id]) -> list[Commit]:
+def missing(source: Blocks, target: Capabilities, heads: Iterable[Id]) -> list[Commit]:
     """The commits that some heads reach and a store lacks, oldest first.
 
     Where the store has a commit, it has the commit's past. It is asked about more and more
@@ -54,7 +54,7 @@ def missing(source: Blocks, target: Engine, heads: Iterable[Id]) -> list[Commit]
 
     Args:
         source: where the commits are.
-        target: the store that is asked.
+        target: what the store can do that is asked.
         heads: the commits to start from.
     """
     lookup = source.walk()
@@ -70,7 +70,7 @@ def missing(source: Blocks, target: Engine, heads: Iterable[Id]) -> list[Commit]
                 asked.add(cid)
                 found[cid] = lookup(cid)
                 queue.extend(found[cid].parent_cids)
-        there = target.read(found.keys())
+        there = target.exists(found.keys())
         lacking = {cid: commit for cid, commit in found.items() if cid not in there}
         absent |= lacking
         frontier += (parent for commit in lacking.values() for parent in commit.parent_cids)
@@ -109,12 +109,13 @@ def transfer(
     """
     if target.read_only:
         raise ReadOnlyError(f"{target.url} was opened read-only; open it for writing")
+    can = Capabilities.of(target)
     for _ in range(ATTEMPTS):
-        shipment = _Shipment(source, target, progress)
+        shipment = _Shipment(source, can, progress)
         try:
-            for batch in shipment.batches(missing(source, target, heads)):
+            for batch in shipment.batches(missing(source, can, heads)):
                 shipment.send(batch)
-            with _locked(target):
+            with can.exclusive():
                 shipment.require(heads)
                 land()
         except _CollectedError:
@@ -150,7 +151,7 @@ class _Item:
 class _Shipment:
     """One transfer under way."""
 
-    def __init__(self, source: Blocks, target: Engine, progress: Progress | None) -> None:
+    def __init__(self, source: Blocks, target: Capabilities, progress: Progress | None) -> None:
         self.sent = Sent()
         self._source = source
         self._target = target
@@ -183,8 +184,11 @@ class _Shipment:
 
     def send(self, batch: list[_Item]) -> None:
         """Check and write what the target lacks of a batch, with its part of the history index."""
-        there = self._target.read([item.block for item in batch]).keys()
-        absent = {item.block: item for item in batch if item.block not in there}
+        there = self._target.exists([item.block for item in batch])
+        absent: dict[Id, _Item] = {}
+        for item in batch:
+            if item.block not in there:  # the oldest of several for one object relies on least
+                absent.setdefault(item.block, item)
         self._seen += len(batch)
         if absent:
             self._write(absent)
@@ -199,13 +203,13 @@ class _Shipment:
             if item.held is not None:
                 named = decode_record(item.block, objects[item.block]).vectors.values()
                 vectors.update(set(named) - item.held)
-        present = self._target.read(vectors).keys()
+        present = self._target.exists(vectors)
         objects = self._checked(vectors - present) | objects
         commits = [item.commit for item in items.values() if item.commit]
         entries = [index_entry(self._source, commit) for commit in commits]
-        with _locked(self._target):
+        with self._target.exclusive():
             self.require((needs | present) - objects.keys())
-            self._target.write(objects)
+            self._target.engine.write(objects)
             self._index(commits, entries)
         self.sent.commits += len(commits)
         self.sent.objects += len(objects)
@@ -220,17 +224,17 @@ class _Shipment:
 
     def _index(self, commits: Collection[Commit], entries: Iterable[IndexEntry]) -> None:
         """Add commits to the history index; if it lacks their past, that too."""
-        engine, ids = self._target, [commit.cid for commit in commits]
-        if isinstance(engine, HasHistoryIndex) and commits:
+        index, ids = self._target.history, [commit.cid for commit in commits]
+        if index is not None and commits:
             past = {parent for commit in commits for parent in commit.parent_cids}.difference(ids)
-            if all(engine.indexed(parent) for parent in past):
-                engine.add_to_index(entries)
+            if all(index.indexed(parent) for parent in past):
+                index.add_to_index(entries)
             else:
-                complete_index(Blocks(engine), ids)
+                complete_index(Blocks(self._target.engine), ids)
 
     def require(self, ids: Collection[Id]) -> None:
         """Make sure that objects are in the target."""
-        if len(self._target.read(ids)) < len(set(ids)):
+        if len(self._target.exists(ids)) < len(set(ids)):
             raise _CollectedError
 
 
@@ -238,7 +242,3 @@ def _split(things: Iterable[T], size: int) -> Iterator[list[T]]:
     remaining = iter(things)
     while part := list(islice(remaining, size)):
         yield part
-
-
-def _locked(engine: Engine) -> AbstractContextManager[None]:
-    return engine.exclusive() if isinstance(engine, Exclusive) else nullcontext()

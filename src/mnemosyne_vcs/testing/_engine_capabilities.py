@@ -7,6 +7,7 @@ from threading import Event, Thread
 
 import pytest
 
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import (
     Deletes,
     Engine,
@@ -16,10 +17,9 @@ from mnemosyne_vcs.engine.protocol import (
     HasSettings,
     IndexEntry,
     ListsHistoryIndex,
-    ReadsAhead,
-    ReadsInBulk,
     ReadsRecords,
     RefUpdate,
+    TellsSizes,
 )
 from mnemosyne_vcs.errors import ReadOnlyError, RefConflictError
 from mnemosyne_vcs.format.objects import (
@@ -36,6 +36,7 @@ from mnemosyne_vcs.testing._engine_hooks import (
     PATIENCE,
     EngineHooks,
     blob,
+    find,
     in_threads,
     require,
 )
@@ -175,6 +176,14 @@ class _HistoryIndex(EngineHooks):
         assert index.commits_of_keys("b", None) == [three, two]
         assert index.commits_of_keys("c", "d") == []
 
+    def test_the_commits_before_one_were_indexed_before_it(self, engine: Engine) -> None:
+        index = require(engine, HasHistoryIndex)
+        commits = [blob(number)[0] for number in range(6)]
+        index.add_to_index(IndexEntry(commit, "t", []) for commit in commits[:5])
+        assert index.commits_before(commits[3], 2) == [commits[3], commits[2]]
+        assert index.commits_before(commits[3], 100) == commits[3::-1]
+        assert index.commits_before(commits[5], 100) == []
+
     def test_an_indexed_commit_stays_as_it_is(self, engine: Engine) -> None:
         index = require(engine, HasHistoryIndex)
         commit = blob(1)[0]
@@ -213,8 +222,8 @@ class _HistoryIndex(EngineHooks):
         assert listed() == entries
         engine.write({}, RefUpdate("r", None, blob(4)[0], index=IndexEntry(blob(4)[0], "t4", "k")))
         assert listed() == {**entries, blob(4)[0]: ("t4", {"k"})}
-        if isinstance(engine, Deletes):
-            engine.delete([blob(3)[0]])
+        if deletes := find(engine, Deletes):
+            deletes.delete([blob(3)[0]])
             del entries[blob(3)[0]]
             assert listed() == {**entries, blob(4)[0]: ("t4", {"k"})}
         index.clear_index()
@@ -232,37 +241,63 @@ class _HistoryIndex(EngineHooks):
         assert index.commits_of_key("k") == [one]
 
 
-class _ReadsAhead(EngineHooks):
-    def test_reading_ahead_gives_the_commit_and_older_ones(self, engine: Engine) -> None:
-        ahead, index = require(engine, ReadsAhead), require(engine, HasHistoryIndex)
-        commits = [blob(number) for number in range(6)]
-        engine.write(dict(commits))
-        index.add_to_index(IndexEntry(block, "t", []) for block, _ in commits[:5])
-        assert ahead.read_ahead(commits[3][0], 2) == dict(commits[2:4])
-        assert ahead.read_ahead(commits[3][0], 100) == dict(commits[:4])
-        assert ahead.read_ahead(commits[5][0], 100) == {}
-
-
-class _ReadsInBulk(EngineHooks):
+class _ReadsMany(EngineHooks):
     def test_each_object_that_exists_is_given_once(self, engine: Engine) -> None:
-        bulk = require(engine, ReadsInBulk)
+        read_many = Capabilities.of(engine).read_many
         objects = dict(blob(number, number) for number in range(1, 1500))
         for start in range(0, 1500, 300):
             engine.write(dict(list(objects.items())[start : start + 300]))
         wanted = list(objects)[::-2]
         asked = {*wanted, blob(5000)[0]}
-        given = [each for part in bulk.read_in_bulk(asked) for each in part.items()]
+        given = [each for part in read_many(asked) for each in part.items()]
         assert sorted(given) == sorted((block, objects[block]) for block in wanted)
-        assert [part for part in bulk.read_in_bulk([]) if part] == []
+        assert [part for part in read_many([]) if part] == []
 
     def test_what_is_pending_is_given_too(self, engine: Engine) -> None:
-        bulk = require(engine, ReadsInBulk)
+        read_many = Capabilities.of(engine).read_many
         one, two = blob(1), blob(2)
         engine.write(dict([one]))
         with require(engine, Exclusive).exclusive():
             engine.write(dict([two]))
-            given = [each for part in bulk.read_in_bulk([one[0], two[0]]) for each in part.items()]
+            given = [each for part in read_many([one[0], two[0]]) for each in part.items()]
             assert sorted(given) == sorted([one, two])
+
+
+class _TellsSizes(EngineHooks):
+    def test_the_sizes_of_objects_that_exist_are_told(self, engine: Engine) -> None:
+        can = Capabilities.of(engine)
+        objects = dict(blob(number, number * 7) for number in range(1, 1500))
+        big = blob(1, 400_000)
+        engine.write({**objects, **dict([big])})
+        asked = [*list(objects)[::2], big[0], blob(5000)[0]]
+        there = {block: len({**objects, **dict([big])}[block]) for block in asked[:-1]}
+        assert can.sizes(asked) == there
+        assert can.exists(asked) == there.keys()
+        assert can.sizes([]) == {}
+        if told := find(engine, TellsSizes):
+            assert dict(told.sizes(asked)) == there
+            assert dict(told.sizes([])) == {}
+
+    def test_sizes_and_reading_agree_inside_an_exclusive(self, engine: Engine) -> None:
+        can, exclusive = Capabilities.of(engine), require(engine, Exclusive)
+        old, new = blob(1), blob(2)
+        engine.write(dict([old]))
+        with exclusive.exclusive():
+            engine.write(dict([new]))
+            assert can.exists([old[0], new[0]]) == {old[0], new[0]}
+            if deletes := find(engine, Deletes):
+                deletes.delete([old[0]])
+                assert can.exists([old[0], new[0]]) == {new[0]}
+
+    def test_others_see_at_once_what_exists(self, engine: Engine) -> None:
+        other = self.again(engine)
+        if other is None:
+            pytest.skip("no second engine on the same store")
+        block, data = blob(1)
+        assert Capabilities.of(other).exists([block]) == set()
+        engine.write({block: data})
+        assert Capabilities.of(other).sizes([block]) == {block: len(data)}
+        other.close()
 
 
 class _ReadsRecords(EngineHooks):
@@ -382,10 +417,10 @@ class _Exclusive(EngineHooks):
             raise ZeroDivisionError
         assert dict(engine.refs()) == {"r": before}
         assert dict(engine.read([inside[0]])) == {}
-        if isinstance(engine, HasReflog):
-            assert len(list(engine.reflog("r"))) == 1
-        if isinstance(engine, HasHistoryIndex):
-            assert not engine.indexed(inside[0])
+        if reflog := find(engine, HasReflog):
+            assert len(list(reflog.reflog("r"))) == 1
+        if index := find(engine, HasHistoryIndex):
+            assert not index.indexed(inside[0])
         engine.write({}, RefUpdate("r", before, None))
         assert dict(engine.refs()) == {}
 
@@ -455,8 +490,8 @@ class CapabilityContract(
     _Reflog,
     _Settings,
     _HistoryIndex,
-    _ReadsAhead,
-    _ReadsInBulk,
+    _ReadsMany,
+    _TellsSizes,
     _ReadsRecords,
     _Exclusive,
 ):

@@ -1,17 +1,19 @@
 """What a test of an engine overrides, and small tools for such tests."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from random import Random
 from threading import Barrier, Thread
-from typing import TypeVar
+from typing import TypeVar, get_args
 
 import pytest
 
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import Id
 
-__all__ = ["HOSTILE_NAMES", "PATIENCE", "EngineHooks", "blob", "in_threads", "require"]
+__all__ = ["HOSTILE_NAMES", "PATIENCE", "EngineHooks", "blob", "find", "in_threads", "require"]
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -75,9 +77,17 @@ def blob(number: int, size: int = 40) -> tuple[Id, bytes]:
 
 def require(engine: Engine, capability: type[T]) -> T:
     """The engine as one that has the capability; skips the test if it has not."""
-    if not isinstance(engine, capability):
+    found = find(engine, capability)
+    if found is None:
         pytest.skip(f"no {capability.__name__}")
-    return engine
+    return found
+
+
+def find(engine: Engine, capability: type[T]) -> T | None:
+    """The engine as one that has the capability; None if it has not."""
+    can = Capabilities.of(engine)
+    [name] = [field.name for field in fields(can) if capability in get_args(field.type)]
+    return getattr(can, name)
 
 
 class EngineHooks:
@@ -97,7 +107,7 @@ class EngineHooks:
         return None
 
     def copy_at(self, path: str) -> Engine | None:
-        """An engine on what `Snapshots.backup` wrote."""
+        """An engine on what `BacksUp.backup` wrote."""
         return None
 
     def replace_bytes(self, engine: Engine, block: Id, data: bytes) -> bool:

@@ -5,20 +5,22 @@ from pathlib import Path
 import pytest
 
 from mnemosyne_vcs.engine.protocol import (
+    BacksUp,
     Deletes,
     Engine,
     Enumerates,
     Exclusive,
     HasHistoryIndex,
     HasReflog,
+    HasSpace,
     IndexEntry,
     RefUpdate,
-    Snapshots,
 )
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, ReadOnlyError
 from mnemosyne_vcs.testing._engine_hooks import (
     EngineHooks,
     blob,
+    find,
     require,
 )
 
@@ -36,8 +38,8 @@ class _Deletes(EngineHooks):
         deletes.delete([])
         left = {block: data for block, data in objects.items() if block not in gone}
         assert dict(engine.read(list(objects))) == left
-        if isinstance(engine, Enumerates):
-            assert sorted(engine.ids()) == sorted(left)
+        if listing := find(engine, Enumerates):
+            assert sorted(listing.ids()) == sorted(left)
 
     def test_what_was_deleted_can_be_written_again(self, engine: Engine) -> None:
         deletes = require(engine, Deletes)
@@ -62,8 +64,8 @@ class _Deletes(EngineHooks):
         assert (index.indexed(one[0]), index.indexed(two[0])) == (True, False)
         index.add_to_index([IndexEntry(blob(3)[0], "t3", ["three"])])
         assert index.commits_of_key("two") == []
-        if isinstance(engine, HasReflog):
-            assert len(list(engine.reflog("r"))) == 3
+        if reflog := find(engine, HasReflog):
+            assert len(list(reflog.reflog("r"))) == 3
 
     def test_a_deletion_in_an_exclusive_that_fails_is_undone(self, engine: Engine) -> None:
         deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
@@ -76,23 +78,23 @@ class _Deletes(EngineHooks):
         assert dict(engine.read([block])) == {block: data}
 
     def test_compacting_changes_nothing_that_can_be_read(self, engine: Engine) -> None:
-        deletes, listing = require(engine, Deletes), require(engine, Enumerates)
+        deletes, space = require(engine, Deletes), require(engine, HasSpace)
         objects = dict(blob(number, 5000) for number in range(400))
         kept, gone = dict(list(objects.items())[:40]), list(objects)[40:]
         engine.write(objects, RefUpdate("r", None, gone[0], "who"))
-        before = listing.size()
+        before = space.size()
         deletes.delete(gone)
-        deletes.compact()
-        assert listing.size() < before / 2
+        space.compact()
+        assert space.size() < before / 2
         assert dict(engine.read(list(objects))) == kept
         assert dict(engine.refs()) == {"r": gone[0]}
         engine.write(objects)
         assert dict(engine.read(gone[:1])) == {gone[0]: objects[gone[0]]}
 
     def test_compacting_inside_an_exclusive_is_refused(self, engine: Engine) -> None:
-        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        space, exclusive = require(engine, HasSpace), require(engine, Exclusive)
         with exclusive.exclusive(), pytest.raises(EngineError, match="inside a transaction"):
-            deletes.compact()
+            space.compact()
 
     def test_a_store_for_reading_deletes_nothing(self, engine: Engine) -> None:
         require(engine, Deletes)
@@ -101,11 +103,11 @@ class _Deletes(EngineHooks):
         reader = self.for_reading(engine)
         if reader is None:
             pytest.skip("no read-only engines")
-        deletes = require(reader, Deletes)
         with pytest.raises(ReadOnlyError):
-            deletes.delete([block])
-        with pytest.raises(ReadOnlyError):
-            deletes.compact()
+            require(reader, Deletes).delete([block])
+        if space := find(reader, HasSpace):
+            with pytest.raises(ReadOnlyError):
+                space.compact()
         assert dict(reader.read([block])) == {block: data}
         reader.close()
 
@@ -125,38 +127,38 @@ class _Copies(EngineHooks):
         assert list(listing.ids(b"\xff")) == []
 
     def test_the_size_grows_with_what_is_stored(self, engine: Engine) -> None:
-        listing = require(engine, Enumerates)
-        before = listing.size()
+        space = require(engine, HasSpace)
+        before = space.size()
         engine.write(dict([blob(1, 1_000_000)]))
-        assert before + 1_000_000 <= listing.size() <= before + 4_000_000
+        assert before + 1_000_000 <= space.size() <= before + 4_000_000
 
     def test_a_backup_opens_as_a_store_of_its_own(self, engine: Engine, tmp_path: Path) -> None:
-        snapshots = require(engine, Snapshots)
+        copies = require(engine, BacksUp)
         objects = dict(blob(number, 5000) for number in range(20))
         head = next(iter(objects))
         update = RefUpdate("r", None, head, "who", 1, "why", IndexEntry(head, "t", ["k"]))
         engine.write(objects, update)
         path = str(tmp_path / "backup é%20?")
-        snapshots.backup(path)
+        copies.backup(path)
         engine.write({}, RefUpdate("r", head, None))
         copy = self.copy_at(path)
         assert copy is not None, "override copy_at to test the backup"
         assert dict(copy.refs()) == {"r": head}
         assert dict(copy.read(list(objects))) == objects
-        if isinstance(copy, HasReflog):
-            assert [entry.author for entry in copy.reflog("r")] == ["who"]
-        if isinstance(copy, HasHistoryIndex):
-            assert copy.commits_of_key("k") == [head]
+        if reflog := find(copy, HasReflog):
+            assert [entry.author for entry in reflog.reflog("r")] == ["who"]
+        if index := find(copy, HasHistoryIndex):
+            assert index.commits_of_key("k") == [head]
         copy.write({}, RefUpdate("s", None, head))
         copy.close()
         assert dict(engine.refs()) == {}
 
     def test_a_backup_overwrites_nothing(self, engine: Engine, tmp_path: Path) -> None:
-        snapshots = require(engine, Snapshots)
+        copies = require(engine, BacksUp)
         path = tmp_path / "there"
         path.write_bytes(b"precious")
         with pytest.raises(AlreadyExistsError, match="there"):
-            snapshots.backup(str(path))
+            copies.backup(str(path))
         assert path.read_bytes() == b"precious"
 
 

@@ -4,26 +4,11 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from random import Random
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Literal, TypeAlias, TypeVar
 
-from mnemosyne_vcs.engine.protocol import (
-    Deletes,
-    Engine,
-    Enumerates,
-    Exclusive,
-    HasHistoryIndex,
-    HasReflog,
-    HasSettings,
-    IndexEntry,
-    ListsHistoryIndex,
-    ReadsAhead,
-    ReadsInBulk,
-    ReadsRecords,
-    RefUpdate,
-    Snapshots,
-)
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine, IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.vector_index import (
-    IndexesVectors,
     VectorIndex,
     VectorMatch,
     VectorMove,
@@ -42,13 +27,17 @@ T = TypeVar("T")
 
 
 class _Wrapper:
-    """Passes every call through `_call`, and has the capabilities of what it wraps."""
+    """Passes every call through `_call`. It has the capabilities of what it wraps, and no others:
+    the methods of the others are there, but `capabilities` does not tell of them."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
-        kind = type(self)
-        mixins = tuple(mixin for can, mixin in _MIXINS if isinstance(engine, can))
-        self.__class__ = cast(Any, type(kind.__name__, (kind, *mixins), {}))
+        self._can = Capabilities.of(engine)
+
+    @property
+    def capabilities(self) -> Capabilities:
+        """See `Capabilities.of`."""
+        return self._can.through(self)
 
     @property
     def url(self) -> str:
@@ -80,164 +69,136 @@ class _Wrapper:
         """See `Engine.close`."""
         self.engine.close()
 
-    def _call(self, name: str, act: Callable[[], T]) -> T:
-        raise NotImplementedError
-
-
-class _Exclusive(_Wrapper):
     @contextmanager
     def exclusive(self) -> Generator[None]:
-        assert isinstance(self.engine, Exclusive)
-        with self.engine.exclusive():
+        """See `Exclusive.exclusive`."""
+        with _had(self._can.lock).exclusive():
             yield
 
-
-class _Reflog(_Wrapper):
     def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
-        assert isinstance(self.engine, HasReflog)
-        return self._call("reflog", lambda engine=self.engine: engine.reflog(name))
-
-
-class _Settings(_Wrapper):
-    @property
-    def _keeper(self) -> HasSettings:
-        assert isinstance(self.engine, HasSettings)
-        return self.engine
+        """See `HasReflog.reflog`."""
+        return self._call("reflog", lambda: _had(self._can.reflog).reflog(name))
 
     def settings(self, prefix: str = "") -> Mapping[str, str]:
-        return self._call("settings", lambda: self._keeper.settings(prefix))
+        """See `HasSettings.settings`."""
+        return self._call("settings", lambda: _had(self._can.settings).settings(prefix))
 
     def set_setting(self, name: str, value: str | None) -> None:
-        self._call("set_setting", lambda: self._keeper.set_setting(name, value))
-
-
-class _HistoryIndex(_Wrapper):
-    @property
-    def _index(self) -> HasHistoryIndex:
-        assert isinstance(self.engine, HasHistoryIndex)
-        return self.engine
+        """See `HasSettings.set_setting`."""
+        self._call("set_setting", lambda: _had(self._can.settings).set_setting(name, value))
 
     def indexed(self, commit: Id) -> bool:
-        return self._call("indexed", lambda: self._index.indexed(commit))
+        """See `HasHistoryIndex.indexed`."""
+        return self._call("indexed", lambda: _had(self._can.history).indexed(commit))
 
     def commits_of_transaction(self, transaction: str) -> list[Id]:
-        act = self._index.commits_of_transaction
+        """See `HasHistoryIndex.commits_of_transaction`."""
+        act = _had(self._can.history).commits_of_transaction
         return self._call("commits_of_transaction", lambda: act(transaction))
 
     def commits_of_key(self, key: str) -> list[Id]:
-        return self._call("commits_of_key", lambda: self._index.commits_of_key(key))
+        """See `HasHistoryIndex.commits_of_key`."""
+        return self._call("commits_of_key", lambda: _had(self._can.history).commits_of_key(key))
 
     def commits_of_keys(self, first: str, end: str | None) -> list[Id]:
-        return self._call("commits_of_keys", lambda: self._index.commits_of_keys(first, end))
+        """See `HasHistoryIndex.commits_of_keys`."""
+        act = _had(self._can.history).commits_of_keys
+        return self._call("commits_of_keys", lambda: act(first, end))
+
+    def commits_before(self, commit: Id, limit: int) -> list[Id]:
+        """See `HasHistoryIndex.commits_before`."""
+        act = _had(self._can.history).commits_before
+        return self._call("commits_before", lambda: act(commit, limit))
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
-        self._call("add_to_index", lambda: self._index.add_to_index(entries))
+        """See `HasHistoryIndex.add_to_index`."""
+        self._call("add_to_index", lambda: _had(self._can.history).add_to_index(entries))
 
     def clear_index(self) -> None:
-        self._call("clear_index", self._index.clear_index)
+        """See `HasHistoryIndex.clear_index`."""
+        self._call("clear_index", _had(self._can.history).clear_index)
 
-
-class _ListsHistoryIndex(_Wrapper):
     def index_entries(self) -> Iterator[IndexEntry]:
-        assert isinstance(self.engine, ListsHistoryIndex)
-        return self._call("index_entries", self.engine.index_entries)
-
-
-class _Vectors(_Wrapper):
-    @property
-    def _vectors(self) -> IndexesVectors:
-        assert isinstance(self.engine, IndexesVectors)
-        return self.engine
+        """See `ListsHistoryIndex.index_entries`."""
+        return self._call("index_entries", _had(self._can.list_history).index_entries)
 
     def vector_indexes(self) -> list[VectorIndex]:
-        return self._call("vector_indexes", self._vectors.vector_indexes)
+        """See `IndexesVectors.vector_indexes`."""
+        return self._call("vector_indexes", _had(self._can.vectors).vector_indexes)
 
     def known_vector_root(self, ref: str) -> Id | None:
-        return self._vectors.known_vector_root(ref)
+        """See `IndexesVectors.known_vector_root`."""
+        return _had(self._can.vectors).known_vector_root(ref)
 
     def add_vector_index(self, ref: str, root: Id) -> None:
-        self._call("add_vector_index", lambda: self._vectors.add_vector_index(ref, root))
+        """See `IndexesVectors.add_vector_index`."""
+        act = _had(self._can.vectors).add_vector_index
+        self._call("add_vector_index", lambda: act(ref, root))
 
     def drop_vector_index(self, ref: str) -> bool:
-        return self._call("drop_vector_index", lambda: self._vectors.drop_vector_index(ref))
+        """See `IndexesVectors.drop_vector_index`."""
+        act = _had(self._can.vectors).drop_vector_index
+        return self._call("drop_vector_index", lambda: act(ref))
 
     def move_vector_index(self, ref: str, move: VectorMove) -> bool:
-        return self._call("move_vector_index", lambda: self._vectors.move_vector_index(ref, move))
+        """See `IndexesVectors.move_vector_index`."""
+        act = _had(self._can.vectors).move_vector_index
+        return self._call("move_vector_index", lambda: act(ref, move))
 
     def nearest_vectors(self, ref: str, root: Id, query: VectorQuery) -> list[VectorMatch] | None:
-        act = self._vectors.nearest_vectors
+        """See `IndexesVectors.nearest_vectors`."""
+        act = _had(self._can.vectors).nearest_vectors
         return self._call("nearest_vectors", lambda: act(ref, root, query))
 
     def vector_dimensions(
         self, ref: str, root: Id, name: str, but: Collection[str] = ()
     ) -> list[int] | None:
-        act = self._vectors.vector_dimensions
+        """See `IndexesVectors.vector_dimensions`."""
+        act = _had(self._can.vectors).vector_dimensions
         return self._call("vector_dimensions", lambda: act(ref, root, name, but))
 
+    def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
+        """See `TellsSizes.sizes`."""
+        return self._call("sizes", lambda: _had(self._can.tell_sizes).sizes(ids))
 
-class _ReadsAhead(_Wrapper):
-    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
-        assert isinstance(self.engine, ReadsAhead)
-        return self._call("read_ahead", lambda e=self.engine: e.read_ahead(commit, limit))
+    def read_many(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
+        """See `ReadsMany.read_many`."""
+        return self._call("read_many", lambda: _had(self._can.bulk).read_many(ids))
 
-
-class _ReadsInBulk(_Wrapper):
-    def read_in_bulk(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
-        assert isinstance(self.engine, ReadsInBulk)
-        return self._call("read_in_bulk", lambda engine=self.engine: engine.read_in_bulk(ids))
-
-
-class _ReadsRecords(_Wrapper):
     @contextmanager
     def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
-        assert isinstance(self.engine, ReadsRecords)
-        with self.engine.ask_records(records) as answer:
+        """See `ReadsRecords.ask_records`."""
+        with _had(self._can.records).ask_records(records) as answer:
             yield lambda: self._call("ask_records", answer)
 
-
-class _Enumerates(_Wrapper):
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
-        assert isinstance(self.engine, Enumerates)
-        return self._call("ids", lambda engine=self.engine: engine.ids(prefix))
-
-    def size(self) -> int:
-        assert isinstance(self.engine, Enumerates)
-        return self._call("size", self.engine.size)
-
-
-class _Deletes(_Wrapper):
-    @property
-    def _deleter(self) -> Deletes:
-        assert isinstance(self.engine, Deletes)
-        return self.engine
+        """See `Enumerates.ids`."""
+        return self._call("ids", lambda: _had(self._can.enumerate).ids(prefix))
 
     def delete(self, ids: Collection[Id]) -> None:
-        self._call("delete", lambda: self._deleter.delete(ids))
+        """See `Deletes.delete`."""
+        self._call("delete", lambda: _had(self._can.delete).delete(ids))
+
+    def size(self) -> int:
+        """See `HasSpace.size`."""
+        return self._call("size", _had(self._can.space).size)
 
     def compact(self) -> None:
-        self._call("compact", self._deleter.compact)
+        """See `HasSpace.compact`."""
+        self._call("compact", _had(self._can.space).compact)
 
-
-class _Snapshots(_Wrapper):
     def backup(self, path: str) -> None:
-        assert isinstance(self.engine, Snapshots)
-        self._call("backup", lambda engine=self.engine: engine.backup(path))
+        """See `BacksUp.backup`."""
+        self._call("backup", lambda: _had(self._can.back_up).backup(path))
+
+    def _call(self, name: str, act: Callable[[], T]) -> T:
+        raise NotImplementedError
 
 
-_MIXINS: tuple[tuple[type, type[_Wrapper]], ...] = (
-    (Exclusive, _Exclusive),
-    (HasReflog, _Reflog),
-    (HasSettings, _Settings),
-    (HasHistoryIndex, _HistoryIndex),
-    (ListsHistoryIndex, _ListsHistoryIndex),
-    (IndexesVectors, _Vectors),
-    (ReadsAhead, _ReadsAhead),
-    (ReadsInBulk, _ReadsInBulk),
-    (ReadsRecords, _ReadsRecords),
-    (Enumerates, _Enumerates),
-    (Deletes, _Deletes),
-    (Snapshots, _Snapshots),
-)
+def _had(capability: T | None) -> T:
+    """A capability that the wrapped engine has; nobody asks for one that it has not."""
+    assert capability is not None, "the wrapped engine cannot do this"
+    return capability
 
 
 class FaultyEngine(_Wrapper):

@@ -4,7 +4,7 @@ import random
 import time
 from collections.abc import Callable
 
-from mnemosyne_vcs.engine.protocol import Engine, Exclusive
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.errors import ConflictError
 from mnemosyne_vcs.model import Commit
 
@@ -15,20 +15,20 @@ MAX_ATTEMPTS = 100
 
 
 def until_it_lands(
-    engine: Engine, attempt: Callable[[], Commit], lost: type[ConflictError]
+    can: Capabilities, attempt: Callable[[], Commit], lost: type[ConflictError]
 ) -> Commit:
     """What an attempt returns once no other writer comes before it.
 
     After a few lost races it is made under the engine's write lock, where there is one.
 
     Args:
-        engine: the engine.
+        can: what the engine can do.
         attempt: makes a commit.
         lost: what it raises if another writer came before it.
     """
     for number in range(1, MAX_ATTEMPTS + 1):
-        if number > OPTIMISTIC_ATTEMPTS and isinstance(engine, Exclusive):
-            with engine.exclusive():
+        if number > OPTIMISTIC_ATTEMPTS and can.lock is not None:
+            with can.exclusive():
                 return attempt()
         try:
             return attempt()

@@ -74,4 +74,4 @@ def transact(
                 return begun_at(base)
         return begun_at(None)
 
-    return until_it_lands(writer.blocks.engine, once, ConflictError)
+    return until_it_lands(writer.blocks.can, once, ConflictError)

@@ -392,7 +392,7 @@ class Transaction:
         """
         self._check_open()
         if self._expect is None:
-            self._committed = until_it_lands(self._blocks.engine, self._attempt, RefConflictError)
+            self._committed = until_it_lands(self._blocks.can, self._attempt, RefConflictError)
         else:
             self._committed = self._land_as_expected(self._expect)
         return self._committed
@@ -515,7 +515,7 @@ class Transaction:
         self._blocks.remember_nodes(ready.nodes)
         self._blocks.remember_values(ready.values)
         self._blocks.remember_commit(made.cid, made)
-        if in_step(self._blocks.engine, update):
+        if in_step(self._blocks, update):
             self._writer.heads.note(self.branch, head, made)
         else:
             self._writer.heads.forget(self.branch)

@@ -6,13 +6,12 @@ from typing import TypeAlias
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
+from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.engine.vector_index import (
     IndexesVectors,
     VectorMove,
     VectorPart,
     VectorRow,
-    indexes_vectors,
 )
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
 from mnemosyne_vcs.format.objects import decode_record, decode_vector
@@ -51,10 +50,10 @@ def carried(
     Returns:
         None if there is no index, or if it is too far behind.
     """
-    engine = blocks.engine
-    if not indexes_vectors(engine):
+    vectors = blocks.can.vectors
+    if vectors is None:
         return None
-    old = engine.known_vector_root(ref)
+    old = vectors.known_vector_root(ref)
     if old is None:
         return None
     try:
@@ -68,11 +67,12 @@ def carried(
         return None  # damage elsewhere shows where it is read, and must not stop this write
 
 
-def in_step(engine: Engine, update: RefUpdate) -> bool:
+def in_step(blocks: Blocks, update: RefUpdate) -> bool:
     """Whether a write has moved the index of its ref's vectors, if it was to do so."""
-    if update.vectors is None or not indexes_vectors(engine):
+    vectors = blocks.can.vectors
+    if update.vectors is None or vectors is None:
         return True
-    return engine.known_vector_root(update.name) == update.vectors.new
+    return vectors.known_vector_root(update.name) == update.vectors.new
 
 
 def follow(blocks: Blocks, engine: IndexesVectors, ref: str, old: Id, new: Id) -> bool:

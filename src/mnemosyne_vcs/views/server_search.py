@@ -39,8 +39,8 @@ def find_index(blocks: Blocks, root: Id, commit: Id, name: str) -> "IndexedVecto
         commit: the commit that the root is of.
         name: the name of the vectors.
     """
-    engine = blocks.engine
-    if not isinstance(engine, IndexesVectors):
+    engine = blocks.can.vectors
+    if engine is None:
         return None
     indexes = engine.vector_indexes()
     for index in indexes:

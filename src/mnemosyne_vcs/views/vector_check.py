@@ -12,7 +12,6 @@ from mnemosyne_vcs.engine.vector_index import (
     IndexesVectors,
     VectorIndex,
     VectorQuery,
-    indexes_vectors,
 )
 from mnemosyne_vcs.errors import NotFoundError
 from mnemosyne_vcs.format.objects import decode_record, decode_vector
@@ -52,8 +51,8 @@ def wrong_vectors(blocks: Blocks) -> dict[str, int]:
         CorruptObjectError: an object is damaged.
         EngineError: the store cannot be read.
     """
-    engine = blocks.engine
-    if not indexes_vectors(engine):
+    engine = blocks.can.vectors
+    if engine is None:
         return {}
     found = {index.ref: _wrong(blocks, engine, index.ref) for index in engine.vector_indexes()}
     return {ref: wrong for ref, wrong in found.items() if wrong}

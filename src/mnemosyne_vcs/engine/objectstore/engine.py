@@ -52,7 +52,7 @@ class _Draft:
 
 
 class ObjectStoreEngine:
-    """A store in a bucket. It has every capability except `Snapshots`.
+    """A store in a bucket. It cannot copy itself.
 
     A write is one pack of the objects and one conditional put of the manifest; it is as durable as
     the answer of the store says. Writers of one repository take turns, whatever refs they move.
@@ -100,10 +100,19 @@ class ObjectStoreEngine:
         """See `Engine.read`."""
         draft = self._draft()
         if draft is None:
-            return self._read(ids, self._head.known(), fresh=False)
+            return self._get(ids, self._head.known(), self._read_by, fresh=False)
         pending = {block: draft.pending[block] for block in ids if block in draft.pending}
         others = [block for block in ids if block not in pending and block not in draft.deleted]
-        return {**self._read(others, draft.base, fresh=True), **pending}
+        return {**self._get(others, draft.base, self._read_by, fresh=True), **pending}
+
+    def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
+        """See `TellsSizes.sizes`."""
+        draft = self._draft()
+        if draft is None:
+            return self._get(ids, self._head.known(), self._sizes_by, fresh=False)
+        pending = {block: len(draft.pending[block]) for block in ids if block in draft.pending}
+        others = [block for block in ids if block not in pending and block not in draft.deleted]
+        return {**self._get(others, draft.base, self._sizes_by, fresh=True), **pending}
 
     @contextmanager
     def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
@@ -129,7 +138,7 @@ class ObjectStoreEngine:
         draft = self._draft()
         if draft is not None:
             manifest = draft.manifest.written((), update, self.url)
-            there = self.read(objects.keys())
+            there = self.sizes(objects.keys())
             draft.manifest = manifest
             draft.pending.update(
                 (block, bytes(data)) for block, data in objects.items() if block not in there
@@ -235,12 +244,12 @@ class ObjectStoreEngine:
         """See `HasHistoryIndex.commits_of_keys`."""
         return self._ask_history(lambda history: history.of_keys(first, end))
 
-    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
-        """See `ReadsAhead.read_ahead`."""
-        return self.read(self._ask_history(lambda history: history.before(commit, limit)))
+    def commits_before(self, commit: Id, limit: int) -> list[Id]:
+        """See `HasHistoryIndex.commits_before`."""
+        return self._ask_history(lambda history: history.before(commit, limit))
 
-    def read_in_bulk(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
-        """See `ReadsInBulk.read_in_bulk`: pack by pack."""
+    def read_many(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
+        """See `ReadsMany.read_many`: pack by pack."""
         draft = self._draft()
         now = draft.base if draft else self._head.known()
         for portion in self._head.steadily(lambda now: self._portions(ids, now), now):
@@ -268,7 +277,7 @@ class ObjectStoreEngine:
         return (block for block in stored if block.startswith(prefix))
 
     def size(self) -> int:
-        """See `Enumerates.size`: all packs, and the segments of the logs."""
+        """See `HasSpace.size`: all packs, and the segments of the logs."""
 
         def ask(now: Manifest) -> int:
             logs = (now.packs, now.reflog, now.history)
@@ -300,7 +309,7 @@ class ObjectStoreEngine:
         draft.deleted |= gone
 
     def compact(self) -> None:
-        """See `Deletes.compact`: small packs become one, and what nothing names is removed."""
+        """See `HasSpace.compact`: small packs become one, and what nothing names is removed."""
         self._require_writable()
         if self._draft() is not None:
             raise EngineError(f"{self.url} cannot be compacted inside a transaction")
@@ -385,16 +394,23 @@ class ObjectStoreEngine:
             size += found[block].size
         return portions
 
-    def _read(self, ids: Collection[Id], manifest: Manifest, *, fresh: bool) -> dict[Id, bytes]:
-        """The objects that are there by a manifest; if it may be old, also by the newest."""
+    def _get(
+        self,
+        ids: Collection[Id],
+        manifest: Manifest,
+        get: Callable[[Collection[Id], Manifest], dict[Id, T]],
+        *,
+        fresh: bool,
+    ) -> dict[Id, T]:
+        """What is known of objects by a manifest; if it may be old, also by the newest."""
         if not ids:
             return {}
-        found = self._head.steadily(lambda now: self._read_by(ids, now), manifest)
+        found = self._head.steadily(lambda now: get(ids, now), manifest)
         missing = [block for block in ids if block not in found]
         if missing and not fresh:
             newest = self._head.newest()
             if newest.packs != manifest.packs:
-                found.update(self._head.steadily(lambda now: self._read_by(missing, now), newest))
+                found.update(self._head.steadily(lambda now: get(missing, now), newest))
         return found
 
     def _read_record(self, record: Id, now: Manifest) -> Mapping[Id, bytes]:
@@ -410,6 +426,10 @@ class ObjectStoreEngine:
         if size <= WHOLE_BYTES or self._cache.get([record]):
             return self._read_by([record], now)
         return self._reader.read_record(record, place, name, find)
+
+    def _sizes_by(self, ids: Collection[Id], now: Manifest) -> dict[Id, int]:
+        with self._places.at(now.packs) as places:
+            return {block: place.size for block, place in places.find(ids).items()}
 
     def _read_by(self, ids: Collection[Id], now: Manifest) -> dict[Id, bytes]:
         with self._places.at(now.packs) as places:

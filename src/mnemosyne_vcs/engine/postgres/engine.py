@@ -45,7 +45,7 @@ _UNDO_INNER: LiteralString = "ROLLBACK TO part; RELEASE part"
 
 
 class PostgresEngine:
-    """A store in a PostgreSQL database. It has every capability except `Snapshots`.
+    """A store in a PostgreSQL database. It cannot copy itself.
 
     Writers of different refs go on side by side. A write is durable as the server's
     `synchronous_commit` says, and at least on the server's own disk; with relaxed durability the
@@ -103,6 +103,10 @@ class PostgresEngine:
     def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
         """See `ReadsRecords.ask_records`: each with one of its vectors."""
         yield lambda: dict(self._rows(sql.GET_RECORDS, ids=Bytes([*records]), link=VECTOR_LINK))
+
+    def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
+        """See `TellsSizes.sizes`."""
+        return dict(self._rows(sql.GET_SIZES, ids=Bytes([*ids]))) if ids else {}
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
@@ -203,9 +207,9 @@ class PostgresEngine:
         """See `HasHistoryIndex.commits_of_keys`."""
         return self._column(sql.commits_of_keys(end), first=first, end=end)
 
-    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
-        """See `ReadsAhead.read_ahead`."""
-        return dict(self._rows(sql.READ_AHEAD, commit=commit, limit=limit))
+    def commits_before(self, commit: Id, limit: int) -> list[Id]:
+        """See `HasHistoryIndex.commits_before`."""
+        return self._column(sql.COMMITS_BEFORE, commit=commit, limit=limit)
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """See `HasHistoryIndex.add_to_index`."""
@@ -282,7 +286,7 @@ class PostgresEngine:
             after = page[-1]
 
     def size(self) -> int:
-        """See `Enumerates.size`: the rows of this repository, without indexes and free room."""
+        """See `HasSpace.size`: the rows of this repository, without indexes and free room."""
         return self._rows(sql.SIZE)[0][0] or 0
 
     def delete(self, ids: Collection[Id]) -> None:
@@ -290,7 +294,7 @@ class PostgresEngine:
         self._change(sql.delete(self._repository, ids))
 
     def compact(self) -> None:
-        """See `Deletes.compact`. Others go on meanwhile.
+        """See `HasSpace.compact`. Others go on meanwhile.
 
         The server gives room back from the ends of its tables only; the rest it uses again.
         """

@@ -11,6 +11,7 @@ from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.ids import Id
 
 __all__ = [
+    "COMMITS_BEFORE",
     "COMMITS_OF_KEY",
     "COMMITS_OF_TRANSACTION",
     "COMPACT",
@@ -21,9 +22,9 @@ __all__ = [
     "GET_REF",
     "GET_REFS",
     "GET_SETTINGS",
+    "GET_SIZES",
     "HAS_COMMIT",
     "LIST_IDS",
-    "READ_AHEAD",
     "SIZE",
     "Statement",
     "add_index",
@@ -69,6 +70,10 @@ AND vector.id = substring(record.data FROM position(%(link)s IN record.data) + 5
 that is no object, and the vector is not found."""
 
 GET_RECORDS: LiteralString = "WITH record AS MATERIALIZED (" + GET_OBJECTS + _WITH_VECTORS
+GET_SIZES: LiteralString = (
+    "SELECT id, octet_length(data) FROM mnemosyne.objects "
+    "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"
+)
 GET_REF: LiteralString = """
 SELECT target, root FROM mnemosyne.refs
 LEFT JOIN mnemosyne.vector_indexes AS index
@@ -157,12 +162,10 @@ SELECT id FROM mnemosyne.commits WHERE repository = %(repository)s AND n IN (
     WHERE repository = %(repository)s AND left(key, 256) = left(%(key)s, 256) AND key = %(key)s
 ) ORDER BY n DESC
 """
-READ_AHEAD: LiteralString = """
-SELECT objects.id, data FROM (
-    SELECT n, id FROM mnemosyne.commits WHERE repository = %(repository)s AND n <= (
-        SELECT n FROM mnemosyne.commits WHERE repository = %(repository)s AND id = %(commit)s
-    ) ORDER BY n DESC LIMIT %(limit)s
-) AS older JOIN mnemosyne.objects ON repository = %(repository)s AND objects.id = older.id
+COMMITS_BEFORE: LiteralString = """
+SELECT id FROM mnemosyne.commits WHERE repository = %(repository)s AND n <= (
+    SELECT n FROM mnemosyne.commits WHERE repository = %(repository)s AND id = %(commit)s
+) ORDER BY n DESC LIMIT %(limit)s
 """
 _ADD_INDEX: LiteralString = """
 WITH new AS (

@@ -27,6 +27,7 @@ from mnemosyne_vcs.engine.sqlite.statements import (
     get_ref,
     get_refs,
     get_settings,
+    get_sizes,
     make_distinct,
     mark_log,
     move_ref,
@@ -57,7 +58,7 @@ _UNDO_INNER = "ROLLBACK TO inner; RELEASE inner"
 
 
 class SQLiteEngine:
-    """A store in one SQLite file. It has every capability.
+    """A store in one SQLite file.
 
     Writers of all processes take turns; readers wait for nobody. `synchronous` is FULL, or NORMAL
     with relaxed durability. Opened for writing on a network file system, it warns.
@@ -101,6 +102,10 @@ class SQLiteEngine:
     def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
         """See `Engine.read`."""
         return self._ask(get_objects, tuple(ids))
+
+    def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
+        """See `TellsSizes.sizes`."""
+        return self._ask(get_sizes, tuple(ids))
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
@@ -175,14 +180,13 @@ class SQLiteEngine:
         )
         return self._select(sql, first, *bound)
 
-    def read_ahead(self, commit: Id, limit: int) -> Mapping[Id, bytes]:
-        """See `ReadsAhead.read_ahead`."""
+    def commits_before(self, commit: Id, limit: int) -> list[Id]:
+        """See `HasHistoryIndex.commits_before`."""
         sql = (
-            "SELECT objects.id, data FROM commits CROSS JOIN objects ON objects.id = commits.id "
-            "WHERE commits.n <= (SELECT n FROM commits WHERE id = ?) "
-            "ORDER BY commits.n DESC LIMIT ?"
+            "SELECT id FROM commits WHERE n <= (SELECT n FROM commits WHERE id = ?) "
+            "ORDER BY n DESC LIMIT ?"
         )
-        return dict(self._ask(rows, sql, commit, limit))
+        return self._select(sql, commit, limit)
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
         """See `HasHistoryIndex.add_to_index`."""
@@ -211,7 +215,7 @@ class SQLiteEngine:
             yield block
 
     def size(self) -> int:
-        """See `Enumerates.size`: the file and the log beside it."""
+        """See `HasSpace.size`: the file and the log beside it."""
         files = (Path(self._file.real + suffix) for suffix in ("", "-wal", "-shm"))
         return sum(file.stat().st_size for file in files if file.exists())
 
@@ -221,7 +225,7 @@ class SQLiteEngine:
             delete_objects(connection, ids)
 
     def compact(self) -> None:
-        """See `Deletes.compact`. It writes the file anew, so it needs that much room meanwhile."""
+        """See `HasSpace.compact`. It writes the file anew, so it needs that much room meanwhile."""
         if self.read_only:
             raise self._reading_only()
         if self._held_here() is not None:
@@ -235,7 +239,7 @@ class SQLiteEngine:
             raise self._file.error(error) from error
 
     def backup(self, path: str) -> None:
-        """See `Snapshots.backup`. Writers go on meanwhile."""
+        """See `BacksUp.backup`. Writers go on meanwhile."""
         target = Path(absolute(path))
         try:
             target.touch(exist_ok=False)
@@ -360,7 +364,7 @@ class SQLiteEngine:
                 f"the transaction on {self._path} was undone by an earlier failure; start again"
             )
 
-    def _select(self, sql: str, *values: str | Id) -> list[Id]:
+    def _select(self, sql: str, *values: str | int | Id) -> list[Id]:
         return [found for (found,) in self._ask(rows, sql, *values)]
 
     def _pages(self, sql: str, *values: str, start: int) -> Iterator[tuple[Any, ...]]:

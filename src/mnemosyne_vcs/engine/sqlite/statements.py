@@ -26,6 +26,7 @@ __all__ = [
     "get_ref",
     "get_refs",
     "get_settings",
+    "get_sizes",
     "make_distinct",
     "mark_log",
     "move_ref",
@@ -105,19 +106,28 @@ def mark_log(connection: apsw.Connection) -> None:
 
 def get_objects(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, bytes]:
     """The bytes of the objects that exist."""
-    found: dict[Id, bytes] = {}
+    return _get(connection, "data", ids)
+
+
+def get_sizes(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, int]:
+    """The sizes of the objects that exist; SQLite does not read their bytes for that."""
+    return _get(connection, "length(data)", ids)
+
+
+def _get(connection: apsw.Connection, what: str, ids: tuple[Id, ...]) -> dict[Id, Any]:
+    found: dict[Id, Any] = {}
     for start in range(0, len(ids), READ_BATCH):
         batch = ids[start : start + READ_BATCH]
         size = 1 << (len(batch) - 1).bit_length()
         padding = (None,) * (size - len(batch))
-        found.update(connection.execute(_select_objects(size), batch + padding))
+        found.update(connection.execute(_select(what, size), batch + padding))
     return found
 
 
 @cache
-def _select_objects(size: int) -> str:
+def _select(what: str, size: int) -> str:
     places = ", ".join("?" * size)
-    return f"SELECT id, data FROM objects WHERE id IN ({places})"
+    return f"SELECT id, {what} FROM objects WHERE id IN ({places})"
 
 
 def put_objects(connection: apsw.Connection, objects: Mapping[Id, bytes]) -> None:

@@ -1,0 +1,142 @@
+"""What an engine can do beyond `Engine`, asked once."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, fields, replace
+from typing import Self, TypeVar
+
+from mnemosyne_vcs.engine.protocol import (
+    BacksUp,
+    Deletes,
+    Engine,
+    Enumerates,
+    Exclusive,
+    HasHistoryIndex,
+    HasReflog,
+    HasSettings,
+    HasSpace,
+    ListsHistoryIndex,
+    ReadsMany,
+    ReadsRecords,
+    TellsSizes,
+)
+from mnemosyne_vcs.engine.vector_index import IndexesVectors
+from mnemosyne_vcs.ids import Id
+
+__all__ = ["Capabilities"]
+
+T = TypeVar("T")
+BATCH = 512
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """The optional capabilities of an engine: the engine itself by each that it has, else None.
+
+    Asking whether an object follows a protocol takes microseconds, so it is done once for each
+    engine.
+
+    Attributes:
+        engine: the engine.
+        lock: it can keep other writers out; see `exclusive`.
+        reflog: it remembers where its refs have been.
+        settings: it keeps short texts by name.
+        history: it finds commits by transaction and by key.
+        list_history: its history index can be compared with the objects.
+        enumerate: it lists its objects.
+        delete: it forgets objects.
+        space: it knows the room that it takes.
+        back_up: it copies itself.
+        vectors: it finds vectors by nearness.
+        tell_sizes: it tells the sizes of objects without reading them; see `sizes`.
+        bulk: it has a best order for reading many objects; see `read_many`.
+        records: it answers with records and their vectors.
+    """
+
+    engine: Engine
+    lock: Exclusive | None = None
+    reflog: HasReflog | None = None
+    settings: HasSettings | None = None
+    history: HasHistoryIndex | None = None
+    list_history: ListsHistoryIndex | None = None
+    enumerate: Enumerates | None = None
+    delete: Deletes | None = None
+    space: HasSpace | None = None
+    back_up: BacksUp | None = None
+    vectors: IndexesVectors | None = None
+    tell_sizes: TellsSizes | None = None
+    bulk: ReadsMany | None = None
+    records: ReadsRecords | None = None
+
+    @classmethod
+    def of(cls, engine: Engine) -> Self:
+        """What an engine can do.
+
+        An engine that wraps another one says so itself, with an attribute `capabilities`.
+        """
+        told = getattr(engine, "capabilities", None)
+        if isinstance(told, cls):
+            return told
+        return cls(
+            engine,
+            lock=_as(engine, Exclusive),
+            reflog=_as(engine, HasReflog),
+            settings=_as(engine, HasSettings),
+            history=_as(engine, HasHistoryIndex),
+            list_history=_as(engine, ListsHistoryIndex),
+            enumerate=_as(engine, Enumerates),
+            delete=_as(engine, Deletes),
+            space=_as(engine, HasSpace),
+            back_up=_as(engine, BacksUp),
+            vectors=_as(engine, IndexesVectors),
+            tell_sizes=_as(engine, TellsSizes),
+            bulk=_as(engine, ReadsMany),
+            records=_as(engine, ReadsRecords),
+        )
+
+    def through(self, wrapper: Engine) -> Self:
+        """The same capabilities, of an engine that wraps this one and has all their methods."""
+        had = [field.name for field in fields(self) if getattr(self, field.name) is not None]
+        return replace(self, **dict.fromkeys(had, wrapper))
+
+    def exclusive(self) -> AbstractContextManager[None]:
+        """Hold the write lock, where there is one; see `Exclusive.exclusive`."""
+        return nullcontext() if self.lock is None else self.lock.exclusive()
+
+    def sizes(self, ids: Collection[Id]) -> dict[Id, int]:
+        """The sizes of the objects that exist; their bytes are read only if there is no other way.
+
+        Raises:
+            EngineError: the store cannot be read.
+        """
+        found: dict[Id, int] = {}
+        for batch in _batches(ids):
+            if self.tell_sizes is None:
+                data = self.engine.read(batch)
+                found.update((block, len(each)) for block, each in data.items())
+            else:
+                found.update(self.tell_sizes.sizes(batch))
+        return found
+
+    def exists(self, ids: Collection[Id]) -> set[Id]:
+        """Those of the objects that exist; raises as `sizes` does."""
+        return set(self.sizes(ids))
+
+    def read_many(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
+        """The objects that exist, each once and unchecked, in parts, in the order that is best.
+
+        Raises:
+            EngineError: the store cannot be read.
+        """
+        if self.bulk is not None:
+            return self.bulk.read_many(ids)
+        return (self.engine.read(batch) for batch in _batches(ids))
+
+
+def _as(engine: Engine, capability: type[T]) -> T | None:
+    return engine if isinstance(engine, capability) else None
+
+
+def _batches(ids: Collection[Id]) -> Iterator[list[Id]]:
+    each = list(dict.fromkeys(ids))
+    return (each[start : start + BATCH] for start in range(0, len(each), BATCH))
