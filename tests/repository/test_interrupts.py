@@ -11,7 +11,6 @@ import pytest
 
 from interrupting import Interrupted, by_a_signal, by_another_thread, instants, interrupt
 from mnemosyne_vcs import Repository, initialise
-from mnemosyne_vcs.engine.protocol import Exclusive
 from mnemosyne_vcs.engine.urls import open_engine
 
 EACH = int(os.environ.get("INTERRUPTS_OF_EACH", "25"))
@@ -97,13 +96,12 @@ class Memory:
         self.repo.close()
 
     def exclusive(self) -> None:
-        engine = self.repo.blocks.engine
-        assert isinstance(engine, Exclusive)
+        exclusive = self.repo.blocks.can.exclusive
         made = []
-        with engine.exclusive():
+        with exclusive():
             self.number += 1
             made.append(self.repo.put("alone", self.number).id)
-            with engine.exclusive():
+            with exclusive():
                 made.append(self.repo.put("inner", self.number).id)
         self.acknowledged += made
 

@@ -224,7 +224,7 @@ class Operation:
 
         if self.options.expect is not None:
             return once()
-        return until_it_lands(self.writer.blocks.engine, once, RefConflictError)
+        return until_it_lands(self.writer.blocks.can, once, RefConflictError)
 
     def head(self) -> Commit:
         """The commit that the branch points at.

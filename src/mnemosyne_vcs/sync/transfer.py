@@ -7,7 +7,7 @@ from there. ADR 0021 says why a commit that is present is complete, garbage coll
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
@@ -147,6 +147,13 @@ class _Item:
     held: Set[Id] | None = None
     commit: Commit | None = None
 
+    def after(self, earlier: "_Item | None") -> "_Item":
+        """One item for an object that came up before: the first time, less is there yet."""
+        if earlier is None:
+            return self
+        held = self.held if earlier.held is None else earlier.held
+        return replace(earlier, held=held)
+
 
 class _Shipment:
     """One transfer under way."""
@@ -187,8 +194,8 @@ class _Shipment:
         there = self._target.exists([item.block for item in batch])
         absent: dict[Id, _Item] = {}
         for item in batch:
-            if item.block not in there:  # the oldest of several for one object relies on least
-                absent.setdefault(item.block, item)
+            if item.block not in there:
+                absent[item.block] = item.after(absent.get(item.block))
         self._seen += len(batch)
         if absent:
             self._write(absent)
