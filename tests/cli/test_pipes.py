@@ -133,16 +133,16 @@ TWICE = '{"a": 1, "b": {"c": 1, "c": 2}}'
     ],
 )
 def test_a_name_that_comes_twice_is_refused(mnem, store, arguments):
-    assert "comes twice" in mnem(*arguments, "-s", str(store.path), code=5).stderr
+    assert "occurs twice" in mnem(*arguments, "-s", str(store.path), code=5).stderr
 
 
 def test_a_name_that_comes_twice_is_refused_from_a_pipe_and_a_file(mnem, store, here):
     assert (
-        "'c' comes twice"
+        "'c' occurs twice"
         in mnem("put", "k", "-", "-s", str(store.path), code=5, stdin=TWICE).stderr
     )
     (here / "x.jsonl").write_text(f'{{"key": "k", "content": {TWICE}}}')
-    assert "'c' comes twice" in mnem("import", "x.jsonl", "-s", str(store.path), code=5).stderr
+    assert "'c' occurs twice" in mnem("import", "x.jsonl", "-s", str(store.path), code=5).stderr
 
 
 @pytest.mark.parametrize("vector", [[True], [1.5, False], (True,)])

@@ -370,10 +370,10 @@ def test_blocks_without_a_field_are_refused_by_name(kind):
 
 
 @pytest.mark.parametrize("value", [[], 1, "x", None, [1, [2]]], ids=repr)
-def test_blocks_that_are_no_map_are_refused(value):
+def test_blocks_that_are_not_maps_are_refused(value):
     data = libipld.encode_dag_cbor(value)
     for read in (*DECODERS.values(), check_block, object_kind):
-        with pytest.raises(CorruptObjectError, match="no map"):
+        with pytest.raises(CorruptObjectError, match="not a map"):
             read(object_id(data), data)
 
 

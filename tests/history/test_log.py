@@ -48,7 +48,7 @@ def test_a_log_of_a_key_or_below_a_prefix(story: Repository):
     assert messages(story, prefix="t/", first_parent=True) == ["4", "m", "2", "1"]
     assert messages(story, key="t/c", first_parent=True) == ["m"]
     assert messages(story, key="t/c") == ["s"]
-    with pytest.raises(ValidationError, match="give one"):
+    with pytest.raises(ValidationError, match="give either a key or a prefix"):
         story.log(key="a", prefix="b")
     with pytest.raises(NotFoundError, match="'none'"):
         story.log(key="none")
@@ -137,7 +137,7 @@ def test_the_log_of_all_branches_and_tags(forked: Repository):
     assert messages(forked, all=True, key="u") == ["g"]
     assert messages(forked, all=True, prefix="t/") == ["s", "2", "1"]
     assert messages(forked, all=True, since=1_789_999_981_500) == ["g", "s", "2"]
-    with pytest.raises(NotFoundError, match="no commit has had a record 'z'"):
+    with pytest.raises(NotFoundError, match="no commit had a record 'z'"):
         forked.log(all=True, key="z")
 
 

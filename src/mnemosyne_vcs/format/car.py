@@ -28,7 +28,7 @@ class CarIndex:
 
     Attributes:
         root: the only root.
-        places: where the bytes of each block start, and how many they are; in order of the file.
+        places: the offset and size of the bytes of each block, in order of the file.
     """
 
     root: Id
@@ -46,11 +46,11 @@ def write_car(file: BinaryIO, root: Id, blocks: Iterable[tuple[Id, bytes]]) -> i
 
     Args:
         file: where to write.
-        root: the root, which is one of the blocks.
+        root: the root, which must be one of the blocks.
         blocks: ids and bytes.
 
     Returns:
-        How many blocks were written.
+        The number of blocks that were written.
     """
     header = libipld.encode_dag_cbor({"roots": [root], "version": 1})
     file.write(_varint(len(header)) + header)
@@ -63,14 +63,14 @@ def write_car(file: BinaryIO, root: Id, blocks: Iterable[tuple[Id, bytes]]) -> i
 
 
 def index_car(file: BinaryIO, path: str) -> CarIndex:
-    """Find the blocks of a CAR file, without looking at their bytes.
+    """Find the blocks of a CAR file, without reading their bytes.
 
     Args:
         file: the file, at its start.
         path: its path, for messages.
 
     Raises:
-        ValidationError: it is no CAR file with one root, or one of blocks of other kinds.
+        ValidationError: it is not a CAR file with one root, or has blocks of other kinds.
         CorruptObjectError: it ends in the middle of a block.
     """
     end = file.seek(0, SEEK_END)
@@ -84,7 +84,7 @@ def index_car(file: BinaryIO, path: str) -> CarIndex:
         block = file.read(ID_BYTES)
         if size < ID_BYTES or not block.startswith(ID_STARTS):
             raise ValidationError(
-                f"{path} is no Mnemosyne bundle: the id at byte {start} is of another kind"
+                f"{path} is not a Mnemosyne bundle: the id at byte {start} is of another kind"
             )
         places.setdefault(block, (file.tell(), size - ID_BYTES))
         file.seek(size - ID_BYTES, SEEK_CUR)
@@ -111,7 +111,7 @@ def _root(file: BinaryIO, path: str, end: int) -> Id:
             return root
         case dict() if header.keys() >= {"version", "roots"}:
             raise ValidationError(
-                f"{path} is a CAR file, but no Mnemosyne bundle, which has version 1 and one root"
+                f"{path} is a CAR file but not a Mnemosyne bundle, which has version 1 and one root"
             )
         case _:
             raise _foreign(path)
@@ -127,7 +127,7 @@ def _varint(number: int) -> bytes:
 
 
 def _length(file: BinaryIO) -> int | None:
-    """A length, or None if there is no whole one."""
+    """A length, or None if it is cut short."""
     number = 0
     for position in range(LONGEST_VARINT):
         digit = file.read(1)
@@ -141,9 +141,9 @@ def _length(file: BinaryIO) -> int | None:
 
 def _truncated(path: str, start: int) -> CorruptObjectError:
     return CorruptObjectError(
-        f"{path} is cut short or damaged in what starts at byte {start}; fetch or export it again"
+        f"{path} is cut short or damaged after byte {start}; fetch or export it again"
     )
 
 
 def _foreign(path: str) -> ValidationError:
-    return ValidationError(f"{path} is no CAR file")
+    return ValidationError(f"{path} is not a CAR file")

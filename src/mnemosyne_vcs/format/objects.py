@@ -50,7 +50,7 @@ __all__ = [
 ]
 
 VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + RAW
-"""How a link to a vector begins in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
+"""How a link to a vector starts in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
 
 _COMMIT_ID = re.compile(f"{ID_START}[a-h][a-z2-7]{{50}}[aeimquy4]")
 _LINKS = re.compile(re.escape(VECTOR_LINK) + b"(.{32})", re.DOTALL)
@@ -73,12 +73,12 @@ def is_vector(block: Id) -> bool:
 
 
 def vector_links(data: bytes) -> list[Id]:
-    """The ids of the vectors that a block links to, and of what only looks like such a link."""
+    """The ids of the vectors that a block links to, and of bytes that look like such a link."""
     return [RAW + digest for digest in _LINKS.findall(data)]
 
 
 def check_id(block: Id, data: bytes) -> None:
-    """Check that bytes are the ones that an id names.
+    """Check that bytes have the hash in an id.
 
     Raises:
         CorruptObjectError: they are not.
@@ -90,7 +90,7 @@ def check_id(block: Id, data: bytes) -> None:
 
 
 def is_commit_id(text: str) -> bool:
-    """Whether a text has the form of the whole id of a commit, whether or not there is one."""
+    """Whether a text has the form of a complete commit id; the commit need not exist."""
     return bool(_COMMIT_ID.fullmatch(text))
 
 
@@ -152,7 +152,7 @@ def decode_record(block: Id, data: bytes) -> StoredRecord:
     """Read the block of a record.
 
     Raises:
-        CorruptObjectError: the bytes are no record.
+        CorruptObjectError: the bytes are not a record.
     """
     fields = _decode(block, data, "record")
     try:
@@ -195,7 +195,7 @@ class Node:
 
     @property
     def count(self) -> int:
-        """How many records lie at or below this node."""
+        """The number of records in or below this node."""
         return sum(self.counts) if self.level else len(self.keys)
 
 
@@ -232,7 +232,7 @@ def decode_node(block: Id, data: bytes) -> Node:
     """Read the block of a tree node.
 
     Raises:
-        CorruptObjectError: the bytes are no tree node.
+        CorruptObjectError: the bytes are not a tree node.
     """
     fields = _decode(block, data, "node")
     try:
@@ -271,7 +271,7 @@ def decode_commit(block: Id, data: bytes) -> Commit:
     """Read the block of a commit.
 
     Raises:
-        CorruptObjectError: the bytes are no commit.
+        CorruptObjectError: the bytes are not a commit.
     """
     fields = _decode(block, data, "commit")
     try:
@@ -297,7 +297,7 @@ def object_kind(block: Id, data: bytes) -> str:
     """What a block holds: `record`, `node`, `commit` or `vector`.
 
     Raises:
-        CorruptObjectError: the bytes are no object of this format.
+        CorruptObjectError: the bytes are not an object of this format.
     """
     if is_vector(block):
         return "vector"
@@ -308,10 +308,10 @@ def object_kind(block: Id, data: bytes) -> str:
 
 
 def canonical(block: Id, data: bytes) -> bytes:
-    """The one canonical encoding of what a DAG-CBOR block says.
+    """The one canonical encoding of a DAG-CBOR block.
 
     Raises:
-        CorruptObjectError: the bytes are no object of this format.
+        CorruptObjectError: the bytes are not an object of this format.
     """
     return _encode(fields_of(block, data))
 
@@ -321,11 +321,11 @@ def vector_floats(values: object, where: str) -> bytes:
 
     Args:
         values: a NumPy array of shape `(dimension,)` or a sequence of numbers.
-        where: where it stands, for the message.
+        where: its name in the message.
 
     Raises:
-        ValidationError: it is empty, has more than one axis, or holds something that is no
-            finite float32.
+        ValidationError: it is empty, has more than one axis, or holds something that is not
+            a finite float32.
     """
     import numpy as np
 
@@ -371,11 +371,11 @@ def decode_vector(block: Id, data: bytes) -> "Vector":
     """Read the raw block of a vector into a read-only float32 array of shape `(dimension,)`.
 
     Raises:
-        CorruptObjectError: the bytes are no vector.
+        CorruptObjectError: the bytes are not a vector.
     """
     size = len(data) - SALT_BYTES
     if size <= 0 or size % 4:
-        raise _malformed(block, "vector", f"{len(data)} bytes are no float32 numbers and a salt")
+        raise _malformed(block, "vector", f"{len(data)} bytes are not float32 numbers and a salt")
     return vector_of_floats(data[:size])
 
 
@@ -387,14 +387,16 @@ def fields_of(block: Id, data: bytes) -> dict[str, Any]:
     """The fields of a DAG-CBOR block, links as bytes.
 
     Raises:
-        CorruptObjectError: the bytes are no DAG-CBOR map.
+        CorruptObjectError: the bytes are not a DAG-CBOR map.
     """
     try:
         fields = cast("object", libipld.decode_dag_cbor(data))
     except (ValueError, RecursionError) as error:
-        raise CorruptObjectError(f"object {text_id(block)} is no DAG-CBOR: {error}") from error
+        raise CorruptObjectError(
+            f"object {text_id(block)} is not valid DAG-CBOR: {error}"
+        ) from error
     if not isinstance(fields, dict):
-        raise CorruptObjectError(f"object {text_id(block)} is no map")
+        raise CorruptObjectError(f"object {text_id(block)} is not a map")
     return cast("dict[str, Any]", fields)
 
 

@@ -1,4 +1,4 @@
-"""What the format can hold: keys, names and the JSON values of records.
+"""Limits of the format: keys, names and the JSON values of records.
 
 Every check returns the value in the form in which it is stored, or raises `ValidationError`.
 """
@@ -44,11 +44,11 @@ _NAME = re.compile(r"[^\s~^:?*\[\]\\@{}\x00-\x1f\x7f-\x9f]+")
 
 
 def record_id(key: str) -> str | None:
-    """The record id that is the last part of a key that begins with `/`; None of other keys.
+    """The record id at the end of a key that begins with `/`; None for other keys.
 
-    Keys that begin with `/` are those of CrewAI's memory, `/scope/…/id`. An id stands under one
-    key of a branch, and a record that has gone from one key and come back under another one with
-    the same id was moved.
+    Keys that begin with `/` are those of CrewAI's memory, `/scope/…/id`. An id is under one
+    key of a branch. A record that is gone from one key and is there under another one with the
+    same id was moved.
     """
     return key[key.rfind("/") + 1 :] or None if key.startswith("/") else None
 
@@ -57,7 +57,7 @@ def check_key(key: object) -> str:
     """Check a record key: 1 to 4,096 bytes of UTF-8 without control characters.
 
     Raises:
-        ValidationError: the key is not one; the message shows it.
+        ValidationError: it is not a valid key; the message shows it.
     """
     if not isinstance(key, str):
         raise ValidationError(f"a key is a string, not {type(key).__name__}: {key!r}")
@@ -90,7 +90,7 @@ def check_name(name: str, what: str) -> str:
     parts_ok = bool(name) and all(name.split("/")) and ".." not in name and name[0] != "-"
     if not parts_ok or not _NAME.fullmatch(name) or len(name.encode()) > 255:
         raise ValidationError(
-            f"{name!r} is no name for a {what}: use letters, digits, '-', '_', '.' and '/'"
+            f"{name!r} is not a valid {what} name: use letters, digits, '-', '_', '.' and '/'"
         )
     return name
 
@@ -100,10 +100,10 @@ def check_text(value: object, where: str) -> str:
 
     Args:
         value: the string.
-        where: where it stands, for the message.
+        where: its name in the message.
 
     Raises:
-        ValidationError: it is no string or cannot be encoded as UTF-8.
+        ValidationError: it is not a string, or cannot be encoded as UTF-8.
     """
     if not isinstance(value, str):
         raise ValidationError(f"{where} is a string, not {type(value).__name__}: {value!r}")
@@ -119,10 +119,10 @@ def check_integer(value: object, where: str) -> int:
 
     Args:
         value: the integer.
-        where: where it stands, for the message.
+        where: its name in the message.
 
     Raises:
-        ValidationError: it is no integer, or outside that range.
+        ValidationError: it is not an integer, or outside that range.
     """
     if isinstance(value, bool) or not isinstance(value, int):
         raise ValidationError(f"{where} is an integer, not {type(value).__name__}: {_shown(value)}")
@@ -132,10 +132,10 @@ def check_integer(value: object, where: str) -> int:
 
 
 def check_limit(limit: object) -> int | None:
-    """Check how many things are wanted at most; None means all.
+    """Check the greatest number of things that is wanted; None means all.
 
     Returns:
-        The limit, as far as there can be that many.
+        The limit, at most the greatest number of things that there can be.
 
     Raises:
         ValidationError: it is not an integer, or less than 0.
@@ -143,18 +143,18 @@ def check_limit(limit: object) -> int | None:
     if limit is None:
         return None
     if isinstance(limit, bool) or not isinstance(limit, int) or limit < 0:
-        raise ValidationError(f"limit is a number of things from 0 up, or None, not {limit!r:.80}")
+        raise ValidationError(f"limit is a number from 0 up, or None, not {limit!r:.80}")
     return min(limit, sys.maxsize)
 
 
 def check_moment(moment: object, where: str) -> int:
     """Check a moment: a datetime, of which a naive one means UTC, or UTC milliseconds.
 
-    What is finer than a millisecond is cut off.
+    Fractions of a millisecond are cut off.
 
     Args:
         moment: the moment.
-        where: where it stands, for the message.
+        where: its name in the message.
 
     Returns:
         UTC milliseconds.
@@ -175,7 +175,7 @@ def check_moment(moment: object, where: str) -> int:
 
 
 def parse_json(text: str | bytes) -> JSON:
-    """Read a JSON text, in which a name may not come twice in one object.
+    """Read a JSON text; a name may occur only once in an object.
 
     Raises:
         ValueError: it is not JSON, or nested too deeply; the message says where.
@@ -191,7 +191,7 @@ def _once(pairs: list[tuple[str, JSON]]) -> dict[str, JSON]:
     if len(named) < len(pairs):
         names = [name for name, _ in pairs]
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"the name {twice!r:.80} comes twice in one object")
+        raise ValueError(f"the name {twice!r:.80} occurs twice in one object")
     return named
 
 
@@ -206,7 +206,7 @@ def milliseconds_of(moment: datetime) -> int:
 
 
 class _MisfitError(Exception):
-    """What cannot be stored, and where in the value: the parts of the path, innermost first."""
+    """A value that cannot be stored, with the parts of its path, innermost first."""
 
     def __init__(self, problem: str) -> None:
         self.problem = problem
@@ -224,7 +224,7 @@ def check_content(value: object, path: str = "content") -> JSON:
         path: the place of the value, for the message.
 
     Raises:
-        ValidationError: something inside is none of these; the message names its path.
+        ValidationError: a value inside is of another type; the message names its path.
     """
     try:
         return _copy(value, 0)
@@ -259,7 +259,7 @@ def _copied_number(value: object) -> int | float:
             return float(value) + 0.0
         case _:
             raise _MisfitError(
-                f"is a {type(value).__name__}, which is no JSON value: {_shown(value)}"
+                f"is a {type(value).__name__}, which is not a JSON value: {_shown(value)}"
             )
 
 
@@ -303,15 +303,15 @@ def _copied_mapping(pairs: Mapping[object, object], depth: int) -> JSON:
 
 def _check_depth(depth: int) -> None:
     if depth > MAX_DEPTH:
-        raise _MisfitError(f"lies deeper than {MAX_DEPTH} levels")
+        raise _MisfitError(f"is deeper than {MAX_DEPTH} levels")
 
 
 def check_provenance(provenance: Provenance) -> Provenance:
     """Check the fields of a provenance.
 
     Raises:
-        ValidationError: a field is no text (`step`: no text or integer; `derived_from`: no pairs
-            of key and commit id), or it is not a `Provenance`; the message names it.
+        ValidationError: a field is not text (`step`: text or integer; `derived_from`: pairs of
+            key and commit id), or it is not a `Provenance`; the message names it.
     """
     if not isinstance(provenance, Provenance):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise ValidationError(

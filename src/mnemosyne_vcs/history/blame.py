@@ -1,4 +1,4 @@
-"""Who is answerable for what the memory says: a record, one field of it, or a whole subtree."""
+"""Blame: the commit that set the value of a record, of one field, or of a whole subtree."""
 
 from collections.abc import Iterator
 
@@ -15,11 +15,10 @@ __all__ = ["blame", "blame_all", "blame_field"]
 
 
 def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
-    """Who gave a key the value that it has at a commit, or who deleted it.
+    """The commit that set the value that a key has at a commit, or deleted it.
 
-    It is whoever wrote the record, however it came there since: by a merge, a cherry-pick, or
-    an undo that put it back. If that commit is gone from the store, it is the one that brought
-    the record.
+    It is the commit that wrote the record, even if a merge, a cherry-pick or an undo brought it
+    there since. If that commit is gone from the store, it is the one that brought the record.
 
     Args:
         blocks: the objects.
@@ -27,7 +26,7 @@ def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
         at: the commit.
 
     Raises:
-        NotFoundError: no commit up to there has had the key.
+        NotFoundError: no commit up to there had the key.
     """
     record = Tree.of(blocks, at).record(key)
     if record is not None and (writer := Writers(blocks, at).find(record.transaction_id)):
@@ -36,7 +35,7 @@ def blame(blocks: Blocks, key: str, at: Commit) -> Blame:
 
 
 def blame_all(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
-    """Who wrote each record below a prefix, in order of key; see `blame`.
+    """The commit that wrote each record below a prefix, in order of key; see `blame`.
 
     Args:
         blocks: the objects.
@@ -53,9 +52,9 @@ def blame_all(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Blame]:
 
 
 def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
-    """Who gave one field of a record the value that it has at a commit, or who removed it.
+    """The commit that set the value that a field of a record has at a commit, or removed it.
 
-    Goes back from version to version as long as one that it was made from has the same value.
+    It follows the versions that each version was made from, as long as one has the same value.
 
     Args:
         blocks: the objects.
@@ -64,10 +63,10 @@ def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
         at: the commit.
 
     Returns:
-        The commit, with the record as it left it; for a record that is deleted, the deletion.
+        The commit, with the record that it left; for a deleted record, the deletion.
 
     Raises:
-        NotFoundError: no commit up to there has had the key, or no version of it the field.
+        NotFoundError: no commit up to there had the key, or no version of it had the field.
     """
     found = blame(blocks, key, at)
     while found.record is not None:
@@ -88,9 +87,9 @@ def blame_field(blocks: Blocks, key: str, field: str, at: Commit) -> Blame:
 
 
 def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
-    """The newest commit that left under a key what stands there at a commit, or nothing.
+    """The newest commit that left a key with the record that it has at a commit, or without one.
 
-    Where nothing does and no commit deleted it, a merge left out what the other side had.
+    If it has no record and no commit deleted it, a merge dropped what the other side had.
     """
     there, found = Tree.of(blocks, at), False
     held = there.get(key)
@@ -102,11 +101,11 @@ def _brought(blocks: Blocks, key: str, at: Commit) -> Blame:
         parents = map(blocks.commit, commit.parent_cids)
         if any(Tree.of(blocks, parent).get(key) for parent in parents):
             return Blame(key, None, commit)
-    raise NotFoundError(f"no commit up to {at.id} has had a record {key!r}")
+    raise NotFoundError(f"no commit up to {at.id} had a record {key!r}")
 
 
 def _versions_before(blocks: Blocks, record: Record, commit: Commit) -> list[tuple[Record, Commit]]:
-    """What the parents of a commit had in place of the record that it wrote."""
+    """The records that the parents of a commit had in place of the one that it wrote."""
     found: list[tuple[Record, Commit]] = []
     for parent in map(blocks.commit, commit.parent_cids):
         before = Tree.of(blocks, parent)

@@ -1,4 +1,4 @@
-"""The fields of a record, and which of them a change touched."""
+"""The fields of a record, and those that a change touched."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple, cast
@@ -14,7 +14,7 @@ class FieldChange(NamedTuple):
 
     Attributes:
         field: its path in the content, parts divided by dots; empty for the content as a whole;
-            in parentheses what lies beside the content, such as `(provenance.source)`.
+            in parentheses for a field beside the content, such as `(provenance.source)`.
         before: its value in the first version, None if it is not there.
         after: its value in the second version, None if it is not there.
         kind: `added`, `changed` or `removed`.
@@ -29,8 +29,8 @@ class FieldChange(NamedTuple):
 def field_changes(change: Change) -> list[FieldChange]:
     """The fields that differ between the two records of a change, if it has both.
 
-    Objects are compared field by field; lists and plain values as a whole. Vectors are told
-    apart without showing their numbers.
+    Objects are compared field by field; lists and plain values as a whole. The
+    numbers of vectors are not shown.
     """
     if change.before is None or change.after is None:
         return []
@@ -41,12 +41,12 @@ def field_changes(change: Change) -> list[FieldChange]:
 
 
 def value_at(record: Record, field: str) -> Any:
-    """The value of a field of a record, `Missing.ABSENT` if it has none.
+    """The value of a field of a record, `Missing.ABSENT` if it does not have the field.
 
     Args:
         record: the record.
         field: a path in the content, parts divided by dots, list items by number; empty for
-            the content as a whole; or in parentheses what lies beside it, as `field_changes`
+            the content as a whole; or in parentheses a field beside it, as `field_changes`
             names it: `(provenance.agent)`, `(embedder)`, `(embedding)`, `(vector NAME)`.
     """
     if not (field.startswith("(") and field.endswith(")")):

@@ -1,9 +1,9 @@
-"""Who changed a key and which commit a transaction made: by the engine's index, or by looking.
+"""The commits that changed a key or that a transaction made: by the engine's index, or by search.
 
-The index is derived data, and nothing rests on it alone. A commit that it names is looked at:
-whether it is of that transaction, whether it changed that key. Between two commits that it names
-nothing may have changed; so what the newer one started from must be what the older one left. If
-not, or if it names what is not a commit here, it is left aside, and every commit is looked at.
+The index is derived data and is always checked. A commit that it names must be of that
+transaction, or have changed that key. Between two commits that it names nothing may have changed:
+the newer one must start from what the older one left. If the index fails these checks, or names
+something that is not a commit here, it is ignored, and every commit is read.
 """
 
 from collections.abc import Iterable, Iterator
@@ -36,13 +36,13 @@ BATCH = 512
 
 
 def rebuild_index(blocks: Blocks) -> int:
-    """Make the engine's history index anew from the objects, of all that refs reach.
+    """Rebuild the engine's history index from the objects, for all commits that refs reach.
 
     Args:
         blocks: the objects.
 
     Returns:
-        How many commits it holds then.
+        The number of commits that it holds then.
 
     Raises:
         EngineError: the engine keeps no history index, or failed.
@@ -72,7 +72,7 @@ def complete_index(blocks: Blocks, heads: Iterable[Id]) -> int:
     """Add to the engine's history index every commit reachable from the heads that it lacks.
 
     Returns:
-        How many commits were added.
+        The number of commits that were added.
     """
     index = blocks.can.history
     if index is None:
@@ -84,7 +84,7 @@ def complete_index(blocks: Blocks, heads: Iterable[Id]) -> int:
 
 
 def index_entry(blocks: Blocks, commit: Commit) -> IndexEntry:
-    """What a history index says of a commit."""
+    """The entry of a commit in a history index."""
     return IndexEntry(commit.cid, commit.transaction_id, changed_keys(blocks, commit))
 
 
@@ -105,7 +105,7 @@ def changed_keys(blocks: Blocks, commit: Commit, prefix: str = "") -> set[str]:
 
 
 def changing(blocks: Blocks, key: str, at: Commit) -> Iterator[Commit]:
-    """A commit and its ancestors as far as they changed a key, newest first.
+    """Those of a commit and its ancestors that changed a key, newest first.
 
     Args:
         blocks: the objects.
@@ -130,7 +130,7 @@ def changing(blocks: Blocks, key: str, at: Commit) -> Iterator[Commit]:
 
 
 def changing_below(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Commit]:
-    """A commit and its ancestors as far as they changed a key with a prefix, newest first.
+    """Those of a commit and its ancestors that changed a key with a prefix, newest first.
 
     Args:
         blocks: the objects.
@@ -149,11 +149,11 @@ def changing_below(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Commit]:
 class Writers:
     """Finds the commits that transactions made.
 
-    Without an index it looks through the past of one commit, and then of all that refs name.
+    Without an index it searches the past of one commit, and then of all refs.
 
     Args:
         blocks: the objects.
-        at: the commit whose past is looked through first.
+        at: the commit whose past is searched first.
     """
 
     def __init__(self, blocks: Blocks, at: Commit) -> None:
@@ -187,7 +187,7 @@ class Writers:
 
 
 def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
-    """The engine's history index, complete up to a commit; None if it cannot be had."""
+    """The engine's history index, complete up to a commit; None if there is none."""
     index = blocks.can.history
     if index is None:
         return None
@@ -228,11 +228,11 @@ def _commits(blocks: Blocks, ids: Iterable[Id]) -> list[Commit] | None:
 
 
 def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> list[Commit] | None:
-    """All candidates, newest first, if what they left under a key shows that `at` follows them.
+    """All candidates, newest first, if the records that they left show that `at` follows them.
 
-    Where a commit holds a record that just one candidate brought, and wrote, that one is in its
-    past. So the line can be followed from record to record without a walk through the commits
-    between. Where several brought the same record, or none, it cannot: the answer is None.
+    If a commit holds a record that exactly one candidate brought, and wrote, that candidate is in
+    its past. So the line can be followed from record to record without a walk through the commits
+    between. If several candidates brought the same record, or none did, the answer is None.
     """
     brought: dict[Id | None, list[Commit]] = {}
     for candidate in candidates:
@@ -260,7 +260,7 @@ def _traced(blocks: Blocks, key: str, at: Commit, candidates: list[Commit]) -> l
 
 
 class _Subject(Protocol):
-    """What a history is of. Its state at a commit is an id; equal states are told by `same`."""
+    """The subject of a history. Its state at a commit is an id; `same` compares states."""
 
     def state(self, commit: Commit) -> Id | None: ...
 
@@ -295,7 +295,7 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class _Subtree:
-    """The keys with a prefix; their state is any tree that holds them so."""
+    """The keys with a prefix; their state is any tree that has them in this state."""
 
     blocks: Blocks
     prefix: str
@@ -319,17 +319,17 @@ class _Subtree:
 
 
 def _changers(blocks: Blocks, subject: _Subject, at: Commit) -> Iterator[Commit]:
-    """A commit and its ancestors as far as they changed something, by looking at each."""
+    """Those of a commit and its ancestors that changed the subject, found by reading each."""
     return filter(subject.changed, ancestors(blocks.walk(), [at.cid]))
 
 
 def _along(blocks: Blocks, subject: _Subject, at: Commit, named: Iterable[Id]) -> Iterator[Commit]:
-    """Those of some commits that are in the past of one, newest first, if all of them changed
-    something, and nothing else did. From where that is not so, what a look at each commit finds.
+    """The named commits that are in the past of one, newest first, if exactly they changed the
+    subject. From the point where this fails, the result of reading each commit.
 
-    What is found at a commit is carried down to its parents, as long as nothing is said to have
-    changed, and compared with what is found there: at the next commit that is named, at merges,
-    where lines meet, and at the end.
+    The state at a commit is passed down to its parents as long as no named commit is met, and
+    compared with the state there: at the next named commit, at merges, where lines meet, and at
+    the end.
     """
     wanted = set(named)
     given: set[Id] = set()

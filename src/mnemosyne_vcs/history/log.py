@@ -1,4 +1,4 @@
-"""Reading history: the log, what a key has held, and how two states differ."""
+"""Reading history: the log, the earlier values of a key, and the difference of two states."""
 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ __all__ = ["Wanted", "describe", "diff", "history", "log", "moved_in", "written"
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which commits a log shows. What is None does not matter.
+    """The commits that a log shows: those that match every attribute that is not None.
 
     Attributes:
         key: they changed this key, or the one that it was moved from.
@@ -29,8 +29,8 @@ class Wanted:
         agent: they wrote a record whose provenance has this agent.
         run: their trailer `Run-Id` is this, or they wrote a record whose provenance has this run.
         source: they wrote a record whose provenance has this source.
-        since: UTC milliseconds; they are no older.
-        until: UTC milliseconds; they are no newer, or dated in the future.
+        since: UTC milliseconds; they are not older.
+        until: UTC milliseconds; they are not newer, or are dated in the future.
         now: the present time in UTC milliseconds.
     """
 
@@ -45,7 +45,7 @@ class Wanted:
     now: int = 2**63 - 1
 
     def admits(self, blocks: Blocks, commit: Commit) -> bool:
-        """Whether a commit is wanted, as far as key and prefix do not decide."""
+        """Whether a commit matches, apart from key and prefix."""
         if self.author is not None and commit.author != self.author:
             return False
         if self.until is not None and self.until < commit.timestamp_ms <= self.now:
@@ -70,22 +70,22 @@ def log(
     *,
     first_parent: bool = False,
 ) -> Iterator[Commit]:
-    """Commits and their ancestors, each once, newest first, without the empty first one.
+    """Commits and their ancestors, each once, newest first, without the root commit.
 
     Args:
         blocks: the objects.
         heads: the commits to look back from; only one with `first_parent`.
-        wanted: which of them; all if not given.
-        first_parent: only the line of first parents. A merge then stands for all that it
-            brought, and counts as changing the keys in which it differs from its first parent.
+        wanted: the filter; all commits if not given.
+        first_parent: follow only first parents. A merge then changes the keys in which it differs
+            from its first parent.
 
     Raises:
-        NotFoundError: no commit up to there has had the key.
+        NotFoundError: no commit up to there had the key.
         ValidationError: both a key and a prefix are given, or several heads with `first_parent`.
     """
     wanted = wanted or Wanted()
     if wanted.key is not None and wanted.prefix is not None:
-        raise ValidationError("a log is of one key or of a prefix; give one of them")
+        raise ValidationError("give either a key or a prefix, not both")
     if first_parent:
         (head,) = heads
         commits = _line(blocks, head, wanted)
@@ -113,7 +113,7 @@ def diff(blocks: Blocks, a: Id, b: Id, prefix: str = "") -> Iterator[Change]:
 
 
 def describe(changes: Iterable[tuple[str, Record | None, Record | None]]) -> Iterator[Change]:
-    """The changes that records before and after make, each move as one; equal values are none.
+    """The changes between records before and after, each move as one; equal values are left out.
 
     Args:
         changes: key, record before and record after, in order of key.
@@ -135,7 +135,7 @@ def describe(changes: Iterable[tuple[str, Record | None, Record | None]]) -> Ite
 def history(blocks: Blocks, key: str, at: Commit) -> Iterator[Blame]:
     """Every value that a key has had up to a commit, newest first.
 
-    Where the record was moved there from another key, that key's history goes on.
+    If the record was moved there from another key, the history of that key follows.
 
     Args:
         blocks: the objects.
@@ -143,7 +143,7 @@ def history(blocks: Blocks, key: str, at: Commit) -> Iterator[Blame]:
         at: the commit to look back from.
 
     Raises:
-        NotFoundError: no commit up to there has had the key.
+        NotFoundError: no commit up to there had the key.
     """
     return _values(blocks, _streams(blocks, key, [at]))
 
@@ -155,12 +155,12 @@ def _streams(blocks: Blocks, key: str, heads: Collection[Commit]) -> "_Streams":
         streams.add(key, changing(blocks, key, head))
     if not streams:
         where = f"no commit up to {next(iter(heads)).id}" if len(heads) == 1 else "no commit"
-        raise NotFoundError(f"{where} has had a record {key!r}")
+        raise NotFoundError(f"{where} had a record {key!r}")
     return streams
 
 
 class _Streams:
-    """The commits that changed some keys, all together newest first, each once for a key."""
+    """The commits that changed some keys, merged, newest first, each once for a key."""
 
     def __init__(self) -> None:
         self._heap: list[tuple[int, int, str, str, Commit, Iterator[Commit]]] = []
@@ -170,7 +170,7 @@ class _Streams:
         return bool(self._heap)
 
     def add(self, key: str, commits: Iterator[Commit]) -> None:
-        """Take in the commits that changed a key, which come newest first."""
+        """Add the commits that changed a key, given newest first."""
         for commit in commits:
             if (key, commit.id) not in self._seen:
                 self._seen.add((key, commit.id))
@@ -178,7 +178,7 @@ class _Streams:
                 return
 
     def pop(self) -> tuple[str, Commit, Iterator[Commit]]:
-        """The newest commit, its key, and the older ones that came with it."""
+        """The newest commit, its key, and the rest of its iterator."""
         _, _, _, key, commit, older = heappop(self._heap)
         return key, commit, older
 
@@ -198,7 +198,7 @@ def _values(blocks: Blocks, streams: _Streams) -> Iterator[Blame]:
 
 
 def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
-    """The parents that still have under its old key what a commit moved; none if it did not.
+    """The parents that have the record of a moved key under its old key; empty without a move.
 
     Args:
         blocks: the objects.
@@ -216,7 +216,7 @@ def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
 
 
 def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
-    """The records that a commit wrote, in order of key, without those that it only brought."""
+    """The records that a commit wrote, in order of key, without those that it only took over."""
     there = Tree.of(blocks, commit)
     held = ((key, there.get(key)) for key in sorted(changed_keys(blocks, commit)))
     records = blocks.records((key, block) for key, block in held if block is not None)
@@ -240,7 +240,7 @@ def _newest_first(commit: Commit) -> tuple[int, int, str]:
 
 
 def _each_once(commits: Iterable[Commit]) -> Iterator[Commit]:
-    """Commits of which equal ones follow one another, each once."""
+    """Each commit once, from commits in which equal ones are adjacent."""
     return (commit for commit, _ in groupby(commits))
 
 

@@ -1,8 +1,8 @@
-"""Tracing what came from a source, and taking just that back.
+"""Finding the records that came from a source.
 
 A record came from a source if its own provenance says so, or if it was derived from a version that
 did, however many steps away. `derived_from` names versions by key and commit, so that the answer
-does not depend on what has become of them since.
+does not depend on later changes to them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,7 +23,7 @@ BATCH = 512
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What records are traced to: those that agree with all that is given.
+    """The origin that records are traced to: the records that match every given field.
 
     Attributes:
         source: `Provenance.source`.
@@ -33,7 +33,7 @@ class Origin:
         transaction: the transaction that wrote the record (32 hex digits).
 
     Raises:
-        ValidationError: nothing is given.
+        ValidationError: no field is given.
     """
 
     source: str | None = None
@@ -57,7 +57,7 @@ class Origin:
         return [(name, value) for name, value in named if value is not None]
 
     def made(self, record: StoredRecord) -> bool:
-        """Whether a record agrees with all that is given."""
+        """Whether a record matches every given field."""
         return all(
             (record.transaction if name == "transaction" else getattr(record.provenance, name))
             == value
@@ -67,14 +67,14 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class TracedRecord:
-    """A live record that came from what was asked for.
+    """A live record that came from the origin.
 
     Attributes:
         branch: the branch that it is on.
         record: the record.
-        through: the keys that lead from it to a version that came from there itself: the one that
-            it was derived from, the one which that was derived from, and so on. Empty if its own
-            provenance says it.
+        through: the keys that lead from it to a version that came from the origin itself: the one
+            that it was derived from, the one that that was derived from, and so on. Empty if its
+            own provenance names the origin.
     """
 
     branch: str
@@ -100,7 +100,7 @@ def trace(blocks: Blocks, heads: Mapping[str, Commit], origin: Origin) -> Iterat
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What a version says of where it came from."""
+    """The origin of a version, as its record says."""
 
     made: bool
     derived_from: tuple[tuple[str, str], ...]
@@ -108,7 +108,7 @@ class _Facts:
 
 
 class Lineage:
-    """Tells which record versions came from an origin. It answers for each version once."""
+    """Finds the record versions that came from an origin, and remembers the answers."""
 
     def __init__(self, blocks: Blocks, origin: Origin) -> None:
         self._blocks = blocks
@@ -129,7 +129,7 @@ class Lineage:
 
     def through(self, block: Id, at: Commit) -> tuple[str, ...] | None:
         """The keys between a version and one that the origin made, fewest first; None if it did
-        not come from there.
+        not come from the origin.
 
         Args:
             block: the version.
@@ -171,7 +171,7 @@ class Lineage:
                 )
 
     def _sources(self, version: Id, at: Commit) -> list[tuple[str, Id, Commit]]:
-        """The versions that one came from, with their keys and commits, as far as they are here."""
+        """The versions that one was derived from, with key and commit, if they are in the store."""
         facts = self._facts[version]
         named = [(key, self._commit(commit)) for key, commit in facts.derived_from]
         if facts.moved is not None:
@@ -192,7 +192,7 @@ class Lineage:
             return None
 
     def _moved_from(self, record: StoredRecord, at: Commit) -> tuple[str, Commit | None]:
-        """Where a move took a record from; the move itself is no new observation."""
+        """The key that a move took a record from; the move itself is not a new observation."""
         writer = Writers(self._blocks, at).find(record.transaction)
         before = self._commit(writer.parents[0]) if writer else None
         return record.moved_from or "", before

@@ -1,8 +1,9 @@
-"""Where the nodes of the tree are cut, and how a batch of changes moves the cuts.
+"""The rule that cuts the tree into nodes, and edits, which move the cuts.
 
-A level of the tree is one ordered sequence of entries, cut into nodes by a rule that looks at keys
-alone. An edit applies its changes to the nodes they fall in, cuts again from where a key came or
-went until a cut falls on an old one, and hands the replaced nodes to the level above as changes.
+A level of the tree is one ordered sequence of entries, cut into nodes by a rule that depends only
+on keys. An edit applies its changes to the nodes they fall in, cuts again from the first inserted
+or removed key until a cut falls on an old one, and passes the replaced nodes to the level above
+as changes.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,13 +22,13 @@ Lookup: TypeAlias = Callable[[Id], Node]
 """Gives the node that an id names."""
 
 Entry: TypeAlias = tuple[Id, int]
-"""What a key leads to: a record or a child, and the count of records there."""
+"""The value of a key: a record or a child, and the count of records there."""
 
 SHORTEST = 21
-"""Entries that a node has at least, unless it is the last of its level."""
+"""The least number of entries of a node, unless it is the last of its level."""
 
 LONGEST = 42
-"""Entries that a node has at most."""
+"""The greatest number of entries of a node."""
 
 EMPTY_BLOCK = encode_node(EMPTY_NODE)
 EMPTY_ROOT: Id = object_id(EMPTY_BLOCK)
@@ -35,7 +36,7 @@ EMPTY_ROOT: Id = object_id(EMPTY_BLOCK)
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """What an edit made.
+    """The result of an edit.
 
     Attributes:
         root: the root of the tree after it.
@@ -56,7 +57,7 @@ def edit(lookup: Lookup, root: Id, changes: Mapping[str, Id | None]) -> Edit:
     Args:
         lookup: gives the nodes of the tree.
         root: the tree to start from.
-        changes: the record that each key shall lead to, or None to delete the key if it is there.
+        changes: the new record of each key, or None to delete the key if it is there.
 
     Returns:
         The new root, and the nodes that the tree did not have before. The root is the same if
@@ -138,7 +139,7 @@ def _rooted(lookup: Lookup, links: list[Id], made: Edit) -> Edit:
 
 
 def cut(level: int, keys: Sequence[str], start: int) -> int:
-    """Where a node ends.
+    """The end of a node.
 
     Args:
         level: the level that is cut.
@@ -157,16 +158,17 @@ def cut(level: int, keys: Sequence[str], start: int) -> int:
 
 
 def _keeps_cuts(level: int, before: str | None, keys: Sequence[str], at: int, new: str) -> bool:
-    """Whether a node into which a key comes still ends where it did, and the one before it.
+    """Whether inserting a key into a node moves neither its end nor that of the node before.
 
-    The key that ends a node is still the lowest in sight if it is lower than the one that has come
-    into sight: the new key, or that which it has pushed beyond the shortest node.
+    The key that ends a node still has the lowest priority in its window if that is lower than the
+    priority of the key that has entered the window: the new key, or the one that it has pushed
+    beyond the shortest node.
 
     Args:
         level: that of the node.
         before: the last key of the node before it, if there is one.
-        keys: the keys of the node, which is not the last of its level nor as long as may be.
-        at: before which of them the key comes.
+        keys: the keys of the node, which is neither the last of its level nor of the greatest size.
+        at: the index before which the key is inserted.
         new: the key.
     """
     seen = new if at >= SHORTEST - 1 else keys[SHORTEST - 2]
@@ -175,7 +177,7 @@ def _keeps_cuts(level: int, before: str | None, keys: Sequence[str], at: int, ne
 
 
 def _priorities(level: int, keys: Sequence[str]) -> list[bytes]:
-    """Of the keys that may end a node the one with the lowest does, of equal ones the first."""
+    """Of the keys that may end a node, the first with the lowest priority does."""
     tag = bytes((level,))
     return [sha256(tag + key.encode()).digest()[:4] for key in keys]
 
@@ -201,7 +203,7 @@ class _Cursor:
         self.node = node
 
     def step(self, by: int) -> bool:
-        """Go to the node after (1) or before (-1); False, going nowhere, if there is none."""
+        """Go to the next (1) or previous (-1) node; return False and stay if there is none."""
         path = self._path
         for depth in reversed(range(len(path))):
             node, index = path[depth]
@@ -228,13 +230,13 @@ class _Cursor:
 
 
 class _Piece(NamedTuple):
-    """What has become of an old node.
+    """An old node after changes.
 
     Attributes:
         last: the last key that the old node had.
         keys, links, counts: the entries, changes applied.
-        moved: index from which the keys are not the old node's; None if they are, or if it is known
-            that this moves no cut.
+        moved: index of the first key that differs from the old node's; None if none does, or if the
+            difference is known to move no cut.
     """
 
     last: str
@@ -280,7 +282,7 @@ class _Level:
     Args:
         lookup: gives the nodes of the tree.
         top: the old root.
-        level: which level; above that of the old root, one with nothing in it.
+        level: the level; one above that of the old root is empty.
         made: takes the new nodes.
     """
 
@@ -292,7 +294,7 @@ class _Level:
         self._above: dict[str, Entry | None] = {}
 
     def rewrite(self, changes: Mapping[str, Entry | None]) -> dict[str, Entry | None]:
-        """Apply changes, and return those that follow for the level above."""
+        """Apply changes, and return the resulting changes of the level above."""
         self._apply(sorted(changes.items()))
         for last, piece in self._touched.items():
             if piece.moved is not None and last not in self._above:
@@ -317,14 +319,14 @@ class _Level:
             done = end
 
     def _keeps_cuts(self, piece: _Piece) -> bool:
-        """Whether the piece, of the cursor's node, has one more key and no cut moves for that."""
+        """Whether the piece, of the cursor's node, has one more key and no cut moves."""
         keys, at, cursor = self._cursor.node.keys, piece.moved, self._cursor
         if at is None or cursor.last or not len(keys) < len(piece.keys) <= LONGEST:
             return False
         return _keeps_cuts(self._level, cursor.key_before, keys, at, piece.keys[at])
 
     def _recut(self, last: str, moved: int) -> None:
-        """Cut from an old node on until a cut falls on an old one with no moved key in sight.
+        """Cut from an old node on until a cut falls on an old one with no moved key in its window.
 
         Args:
             last: the last key of the old node.
@@ -338,7 +340,7 @@ class _Level:
             list(pieces[0].counts),
         )
         start = 0  # of the next node in `keys`
-        used = 0  # how many entries of the first piece lie before it
+        used = 0  # how many entries of the first piece are before it
         while True:
             while len(keys) - start < LONGEST and self._cursor.step(1):
                 piece = self._piece()
@@ -377,14 +379,14 @@ class _Level:
         return self._touched.get(last, untouched)
 
     def _consume(self, pieces: deque[_Piece], taken: int) -> int:
-        """Take entries from pieces, whose old nodes are then gone.
+        """Take entries from pieces, and drop the old nodes of pieces that are used up.
 
         Args:
             pieces: the pieces, from which those used up are removed.
             taken: how many entries, counted from the start of the first piece.
 
         Returns:
-            How many entries of the piece that is now first are taken.
+            The number of entries taken from the piece that is now first.
         """
         while pieces and len(pieces[0].keys) <= taken:
             piece = pieces.popleft()

@@ -1,7 +1,7 @@
 """The ordered Merkle map from key to record: get, scan, count, children, edit, diff.
 
 Everything here is a pure function over a lookup of nodes. The same records give the same root,
-whatever the order in which they came; `chunks` has the rule.
+in whatever order they were added; `edit` has the rule.
 """
 
 from bisect import bisect_left
@@ -16,12 +16,12 @@ __all__ = ["after", "build", "children", "count", "diff", "get", "get_many", "sc
 
 
 def build(records: Mapping[str, Id]) -> Edit:
-    """The tree that holds just these records."""
+    """The tree of these records."""
     return edit({EMPTY_ROOT: EMPTY_NODE}.__getitem__, EMPTY_ROOT, records)
 
 
 def get(lookup: Lookup, root: Id, key: str) -> Id | None:
-    """The record that a key leads to, or None."""
+    """The record of a key, or None."""
     node = _load(lookup, root)
     while True:
         index = bisect_left(node.keys, key)
@@ -36,10 +36,10 @@ def get(lookup: Lookup, root: Id, key: str) -> Id | None:
 def get_many(
     lookup: Callable[[Collection[Id]], Mapping[Id, Node]], root: Id, keys: Iterable[str]
 ) -> dict[str, Id]:
-    """The records that keys lead to; keys without a record are left out.
+    """The records of keys; keys without a record are left out.
 
     Args:
-        lookup: gives many nodes of the tree at once; it is asked once a level.
+        lookup: gives many nodes of the tree at once; it is called once for each level.
         root: the tree.
         keys: the keys.
     """
@@ -65,7 +65,7 @@ def entries(
     """All keys with their records, in key order.
 
     Args:
-        lookup: gives many nodes of the tree at once; it is asked once a level.
+        lookup: gives many nodes of the tree at once; it is called once for each level.
         root: the tree.
     """
     level = [] if root == EMPTY_ROOT else [root]
@@ -104,18 +104,17 @@ def scan(
 
 
 def count(lookup: Lookup, root: Id, prefix: str = "") -> int:
-    """How many keys start with the prefix, in O(log n)."""
+    """The number of keys that start with the prefix, in O(log n)."""
     top = _load(lookup, root)
     high = after(prefix)
     return (top.count if high is None else _rank(lookup, top, high)) - _rank(lookup, top, prefix)
 
 
 def children(lookup: Lookup, root: Id, prefix: str = "", separator: str = "/") -> Iterator[str]:
-    """The names right below a prefix, in key order.
+    """The names directly below a prefix, in key order.
 
-    A key that goes on after the separator stands for its whole subtree, which is given once, as
-    the name with the separator, and skipped; a record gives the bare name. A record whose key is
-    the prefix itself is not below it.
+    A subtree is given once, as its name with the separator; a record is given as its bare name. A
+    record whose key is the prefix itself is not below it.
 
     Args:
         lookup: gives the nodes of the tree.
@@ -146,12 +145,12 @@ def diff(
 
     Args:
         lookup: gives the nodes of both trees.
-        before: the one tree.
-        after: the other.
+        before: the first tree.
+        after: the second tree.
         prefix: what the keys start with.
 
     Returns:
-        Key, record before and record after; None where there is none.
+        Key, record before and record after; None for no record.
     """
     if before == after:
         return
@@ -184,7 +183,7 @@ def diff(
 
 
 def walk(lookup: Lookup, root: Id, known: set[Id]) -> Iterator[tuple[Id, str | None]]:
-    """Every block that a tree leads to, once: nodes before what they hold.
+    """Every block that a tree links to, once; nodes before their contents.
 
     Args:
         lookup: gives the nodes of the tree.
@@ -212,7 +211,7 @@ GONE = -2
 
 
 class _Front:
-    """What is left of a tree, as the first thing in it: a node, a record, or nothing.
+    """The rest of a tree, given by its first entry: a node, a record, or nothing.
 
     Attributes:
         level: that of the node, `RECORD` or `GONE`.
@@ -230,16 +229,16 @@ class _Front:
             self.level, self.key = self._top.level, self._top.keys[-1]
 
     def skip(self) -> None:
-        """Go past the first thing."""
+        """Skip the first entry."""
         self.level, self.key, self.link = self._rest.pop() if self._rest else (GONE, "", b"")
 
     def take(self) -> list[tuple[int, str, Id]]:
-        """What the node at the front holds, last first."""
+        """The contents of the node at the front, last first."""
         node, self._top = self._top or self._lookup(self.link), None
         return self._held(node)
 
     def put(self, held: list[tuple[int, str, Id]]) -> None:
-        """Put what a node held in place of the first thing."""
+        """Replace the first entry by the contents of a node."""
         self._rest += held
         self.skip()
 
@@ -254,7 +253,7 @@ def _load(lookup: Lookup, root: Id) -> Node:
 
 
 def after(prefix: str) -> str | None:
-    """The lowest string above all that start with the prefix, or None if nothing is above."""
+    """The lowest string above all that start with the prefix, or None if there is none."""
     body = prefix.rstrip("\U0010ffff")
     return body[:-1] + chr(ord(body[-1]) + 1) if body else None
 
@@ -281,7 +280,7 @@ def _leaves(
 
 
 def _rank(lookup: Lookup, node: Node, key: str) -> int:
-    """How many keys below a node are lower than the key."""
+    """The number of keys below a node that are lower than the key."""
     lower = 0
     while True:
         index = bisect_left(node.keys, key)

@@ -1,1 +1,1 @@
-"""Views: what reads beyond a key need, each a pure function of a tree root."""
+"""Views: derived data for search and listing, each a pure function of a tree root."""

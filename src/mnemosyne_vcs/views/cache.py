@@ -1,7 +1,7 @@
-"""How views are cached, and carried from one root of the tree to another by the diff between them.
+"""The cache of views, and their update from one root of the tree to another by the diff.
 
-A *view* is an immutable value computed from all records below one root. A *kind* of view knows how
-to compute it. The cache asks a kind to advance the view that it has of the most similar root, in
+A *view* is an immutable value computed from all records below one root. A *builder*
+computes it. The cache has the builder update the view of the most similar root that it has, in
 any direction of history, so that a commit costs its changes and not the size of the memory.
 """
 
@@ -21,19 +21,19 @@ from mnemosyne_vcs.interrupts import noted
 __all__ = ["Changes", "Kind", "View", "ViewCache"]
 
 PATIENCE = 60.0
-"""Seconds to wait for a view that another thread makes, before one makes it too."""
+"""Seconds to wait for a view that another thread builds, before building it too."""
 
 Changes: TypeAlias = Sequence[tuple[str, Id | None, Id | None]]
-"""`(key, record before, record after)` in the order of the keys; None where there is no record."""
+"""`(key, record before, record after)` in the order of the keys; None for no record."""
 
 
 class View(Protocol):
-    """What one kind of view holds of one root. Immutable, and safe to share between threads."""
+    """The view of one root, of one kind. Immutable, and safe to share between threads."""
 
     def sizes(self) -> Mapping[int, int]:
-        """The memory that the view holds on to: bytes by the identity of the object in question.
+        """The memory that the view holds: bytes by the identity of each object.
 
-        What several views share shows under the same identity in each, and counts once.
+        An object that several views share has the same identity in each, and counts once.
         """
         ...
 
@@ -43,7 +43,7 @@ V = TypeVar("V", bound=View)
 
 
 class Kind(Protocol[V]):
-    """One kind of view over the records of one engine. All methods may run in many threads."""
+    """Builds one kind of view over the records of one engine. Methods may run in many threads."""
 
     def empty(self) -> V:
         """The view of a tree without records."""
@@ -52,17 +52,17 @@ class Kind(Protocol[V]):
     def advance(self, blocks: Blocks, view: V, changes: Changes) -> V:
         """The view of another root.
 
-        The result depends on that root alone, not on the view that it was reached from.
+        The result depends only on that root, not on the view that it was built from.
 
         Args:
-            blocks: where the records are read.
+            blocks: the objects.
             view: a view of this kind.
-            changes: what differs between the view's root and the other one.
+            changes: the differences between the view's root and the other one.
         """
         ...
 
     def trim(self) -> None:
-        """Let go of memory that views of this kind share and that no living view needs."""
+        """Free memory that views of this kind share and that no living view needs."""
         ...
 
 
@@ -77,16 +77,16 @@ K = TypeVar("K", bound=Kind[Any])
 
 
 class ViewCache:
-    """The views of one engine that are worth keeping.
+    """The cached views of one engine.
 
-    Readers of a view that is there never wait for a view in the making; several threads that ask
-    for the same missing view wait for the one of them that makes it, for some time.
+    Readers of a cached view never wait for one that is being built. Threads that need the same
+    missing view wait for the one that builds it, for a limited time.
 
     Args:
-        blocks: where trees and records are read.
-        budget: how many bytes all views together may hold. The last view asked for of each kind
-            is kept even if that takes more, so that one large memory is not built over and over.
-        roots: of how many roots to keep the views of each kind.
+        blocks: the objects.
+        budget: how many bytes all views together may hold. The last used view of each kind is
+            kept even beyond that, so that one large view is not built again and again.
+        roots: the number of roots to keep the views of, for each kind.
     """
 
     def __init__(self, blocks: Blocks, *, budget: int = 1 << 30, roots: int = 16) -> None:
@@ -100,15 +100,15 @@ class ViewCache:
         renew_after_fork(self)
 
     def renew(self) -> None:
-        """Begin anew, as a forked child must."""
+        """Start empty, as a forked child must."""
         self._cached, self._making, self._kinds, self._lock = OrderedDict(), {}, {}, Lock()
 
     def kind(self, make: Callable[[A], K], argument: A) -> K:
-        """The kind that `make(argument)` gives, made once for this cache so that all share it.
+        """The builder that `make(argument)` returns, made once for this cache so that all share it.
 
         Args:
-            make: the class of the kind.
-            argument: what it is made with; hashable.
+            make: the class of the builder.
+            argument: its argument; hashable.
         """
         with self._lock:
             kind = self._kinds.get((make, argument))
@@ -117,7 +117,7 @@ class ViewCache:
             return cast("K", kind)
 
     def get(self, kind: Kind[V], root: Id) -> V:
-        """The view of a kind of a root, made if it is not there.
+        """The view of a root, built if it is not cached.
 
         Raises:
             NotFoundError: a block of the tree or of a record is missing.
@@ -140,12 +140,12 @@ class ViewCache:
         return view
 
     def has(self, kind: Kind[Any], root: Id) -> bool:
-        """Whether the view of a kind of a root is there."""
+        """Whether the view of a root is cached."""
         with self._lock:
             return (kind, root) in self._cached
 
     def nbytes(self) -> int:
-        """How many bytes the views in the cache hold."""
+        """The number of bytes that the cached views hold."""
         with self._lock:
             views = [cached.view for cached in self._cached.values()]
         sizes: dict[int, int] = {}
@@ -154,7 +154,7 @@ class ViewCache:
         return sum(sizes.values())
 
     def clear(self) -> None:
-        """Forget every view, as after records were erased. Who holds one keeps it."""
+        """Drop every view, as after records were erased. Views in use stay valid."""
         with self._lock:
             kinds = {kind for kind, _ in self._cached}
             self._cached.clear()

@@ -1,9 +1,9 @@
 """Exact cosine similarity, most of it computed in float32.
 
-A pass in float32 gives every row a score that is off by at most a proven margin. Whatever could be
-among the best within that margin is scored again in float64, in one fixed order of operations, and
-those scores alone decide and are returned: they do not depend on the machine, the library beneath
-NumPy, or where a row lies in memory.
+A pass in float32 gives every row a score that is off by at most a proven margin. Every row
+that could be among the best within that margin is scored again in float64, in one fixed order of
+operations. Only those scores decide and are returned: they do not depend on the machine, on the
+library beneath NumPy, or on the place of a row in memory.
 """
 
 from collections.abc import Callable, Iterable
@@ -24,15 +24,15 @@ _UNIT = 2.0**-24
 
 
 class Query:
-    """A vector to compare others with.
+    """A query vector.
 
     Args:
         vector: finite float32 numbers, shape `(dimension,)`.
 
     Attributes:
         direction: the vector divided by its norm, or zeros, each number rounded to float32.
-        margin: how far a product of the direction and a vector, divided by the vector's norm, is
-            off from their similarity at most.
+        margin: how far a product of the direction and a vector, divided by the vector's norm, may
+            differ from their similarity.
         margin_of_directions: the same for the product of the direction and another `direction_of`.
     """
 
@@ -44,10 +44,10 @@ class Query:
         self.margin_of_directions = _margin(len(vector), 2)
 
     def approximate(self, store: RowStore, rows: Rows) -> Scores:
-        """The similarity of each row, off by at most `margin`; NaN where that cannot be said.
+        """The similarity of each row within `margin`; NaN where that cannot be guaranteed.
 
         Args:
-            store: what holds the rows.
+            store: the store of the rows.
             rows: row numbers in any order, shape `(n,)`.
         """
         if len(rows) < 2 or (rows[1:] > rows[:-1]).all():
@@ -109,20 +109,20 @@ def best(
     keep: Callable[[list[int]], Iterable[int]] | None,
     alike: Callable[[NDArray[np.intp]], NDArray[np.int64]] | None = None,
 ) -> NDArray[np.intp]:
-    """Which rows may be among the best that pass a test, looking at as few as will do.
+    """The rows that may be among the best that pass a test; tests as few rows as possible.
 
     Args:
         scores: approximate scores, shape `(n,)`; NaN where nothing is known.
-        margin: how far an approximate score is off at most.
-        limit: how many rows are asked for.
-        least: the least exact score that is asked for, if any.
-        keep: the test: those of some positions that pass; None if every row passes.
+        margin: the greatest error of an approximate score.
+        limit: how many rows are wanted.
+        least: the least exact score that is wanted, if any.
+        keep: the test: gives those of some positions that pass; None if every row passes.
         alike: gives a number for each of some positions; rows with one number have the same exact
             score.
 
     Returns:
-        Positions of rows that pass, in no order: all that can be among the `limit` best exact
-        scores of those that pass, where of equal ones the first positions are wanted.
+        Positions of rows that pass, in no order: all that can be among those with the `limit` best
+        exact scores, where the first of equal ones are preferred.
     """
     unknown = np.isnan(scores)
     found = _passing(np.flatnonzero(unknown), keep)
@@ -155,7 +155,7 @@ def _superfluous(
     kinds_remaining: NDArray[np.int64],
     limit: int,
 ) -> NDArray[np.bool_]:
-    """Which of the remaining rows come after `limit` others of their kind that were found."""
+    """The remaining rows that come after `limit` others of their kind that were found."""
     order = np.lexsort((found, kinds_found))
     kinds, starts, counts = np.unique(kinds_found[order], return_index=True, return_counts=True)
     many = counts >= limit
@@ -180,11 +180,11 @@ def _ordered_sums(terms: Scores) -> Scores:
 
 
 def _margin(dimension: int, rounded: int) -> float:
-    """How far a product in float32 of two directions is off at most.
+    """The greatest error of a product in float32 of two directions.
 
     Summing n products in any order, fused or not, is off by at most γₙ = n·u / (1 - n·u) times the
     product of the norms, u being the unit roundoff. Rounding a direction beforehand counts as two
-    more terms, and a thousandth is ample for underflow and for what happens in float64.
+    more terms, and a thousandth is enough for underflow and for the errors in float64.
 
     Args:
         dimension: how many products are summed.

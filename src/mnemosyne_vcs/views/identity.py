@@ -19,15 +19,15 @@ _SMALLEST_DELTA = 64
 
 
 def last_part(key: str) -> str:
-    """What follows the last `/` of a key, or the whole key."""
+    """The part of a key after the last `/`, or the whole key."""
     return key[key.rfind("/") + 1 :]
 
 
 class IdentityView:
-    """Which key an id stands under.
+    """The key of each id.
 
-    Most entries are in a table that many views share; what differs from it is in a small one of
-    this view's own, where None says that the shared entry does not hold.
+    Most entries are in a table that many views share; differences from it are in a small table of
+    this view's own, where None means that the shared entry is not valid.
     """
 
     __slots__ = ("_base", "_delta", "_size")
@@ -52,7 +52,7 @@ class IdentityView:
         return (keys,) if isinstance(keys, str) else keys or ()
 
     def __len__(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
         return self._size
 
     def sizes(self) -> Mapping[int, int]:
@@ -63,7 +63,7 @@ class IdentityView:
         }
 
     def edited(self, edits: Mapping[str, tuple[str, ...]]) -> "IdentityView":
-        """The view in which some ids have other keys, in ascending order, or none."""
+        """A view in which some ids have other keys, in ascending order, or no keys."""
         delta = dict(self._delta)
         for each, keys in edits.items():
             delta[each] = keys if len(keys) > 1 else keys[0] if keys else None
@@ -99,7 +99,7 @@ class IdentityKind:
         return view.edited(edits) if edits else view
 
     def trim(self) -> None:
-        """Nothing to do: what views share goes with the last of them."""
+        """Nothing to do: shared objects are freed with the last view."""
 
 
 def _added(held: tuple[str, ...], key: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Sorted keys: the span of a prefix, and columns that stay aligned when keys come and go."""
+"""Sorted keys: the span of a prefix, and columns that stay aligned when keys change."""
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ _LAST = "\U0010ffff"
 
 
 def span(keys: Sequence[str], prefix: str) -> tuple[int, int]:
-    """Where the keys with a prefix begin and end.
+    """The start and end of the keys with a prefix.
 
     Args:
         keys: keys in ascending order.
@@ -51,19 +51,19 @@ class Selection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Splice:
-    """How one sorted list of keys becomes another.
+    """The edit from one sorted list of keys to another.
 
     Attributes:
-        keys: the keys after it; the very list from before if they are the same.
-        runs: the old rows that stay, as `(start, stop, placed)`: how many new rows there are in
-            all once those that follow this run are placed.
+        keys: the keys after it; the same list object if they are unchanged.
+        runs: the old rows that stay, as `(start, stop, placed)`; `placed` is the number of new
+            rows up to and including those that follow this run.
     """
 
     keys: list[str]
     runs: list[tuple[int, int, int]]
 
     def column(self, old: NDArray[S], new: NDArray[S]) -> NDArray[S]:
-        """The column that belongs to the keys afterwards.
+        """The column for the keys after the edit.
 
         Args:
             old: one value for each key before, shape `(n,)`.
@@ -82,7 +82,7 @@ def splice(keys: list[str], edits: Sequence[tuple[str, bool]]) -> Splice:
     """Edit a sorted list of keys.
 
     Args:
-        keys: keys in ascending order; left as they are.
+        keys: keys in ascending order; not changed.
         edits: `(key, whether it has a row afterwards)` in ascending order of the keys.
     """
     runs: list[tuple[int, int, int]] = []

@@ -2,9 +2,9 @@
 
 A row is found by the id of the vector's block and never moves. A view holds a `Claim` on the rows
 that it refers to; a row that no living claim names is reused for the next vector, and a segment
-without such rows is given back. So the memory in use is that of the distinct vectors of the living
-views, rounded up to segments: it stays above that only while a few of them are spread thinly over
-segments whose other rows are not needed again.
+with no claimed rows is freed. So the memory in use is that of the distinct vectors of the living
+views, rounded up to segments, or more while a few vectors keep segments whose other rows are not
+reused.
 """
 
 import weakref
@@ -40,7 +40,7 @@ class Segment:
 
     Attributes:
         values: the vectors, float32 of shape `(SEGMENT_ROWS, dimension)`.
-        scale: what turns a product with a vector into one with its direction, float64 of shape
+        scale: the factor from a product with a vector to one with its direction, float64 of shape
             `(SEGMENT_ROWS,)`: the inverse of its norm, 0 for a zero vector, and NaN where the
             norm is so small or so great that products in float32 cannot be trusted.
         alike: rows with one number hold the same bytes, int64 of shape `(SEGMENT_ROWS,)`.
@@ -52,7 +52,7 @@ class Segment:
 
     @classmethod
     def new(cls, rows: int, dimension: int) -> "Segment":
-        """A segment whose contents are yet to come."""
+        """A segment without contents."""
         return cls(
             np.empty((rows, dimension), np.float32), np.zeros(rows), np.zeros(rows, np.int64)
         )
@@ -72,7 +72,7 @@ class Claim:
 
 
 class RowStore:
-    """The vectors of one name and dimension. Adding is serialised, reading needs no lock.
+    """The vectors of one name and dimension. Adding is serialized; reading needs no lock.
 
     Args:
         dimension: how many numbers a vector has.
@@ -93,7 +93,7 @@ class RowStore:
 
     @property
     def nbytes(self) -> int:
-        """How many bytes of memory the store takes."""
+        """The number of bytes of memory that the store takes."""
         held = sum(
             segment.values.nbytes + segment.scale.nbytes + segment.alike.nbytes
             for segment in self.segments
@@ -116,7 +116,7 @@ class RowStore:
         return numbers
 
     def claim(self, *pieces: Rows) -> Claim:
-        """Claim rows, which another living claim must name."""
+        """Claim rows that another living claim names."""
         claim = Claim(*pieces)
         with self._lock:
             self._claims = [ref for ref in self._claims if ref() is not None]
@@ -124,19 +124,19 @@ class RowStore:
         return claim
 
     def find(self, claim: Claim, vectors: Collection[Id]) -> dict[Id, int]:
-        """The rows of those vectors that the store has, which join the claim."""
+        """The rows of those vectors that the store has, added to the claim."""
         with self._lock:
             found = {each: self._rows[each] for each in vectors if each in self._rows}
             claim.pieces.append(np.fromiter(found.values(), np.int32, len(found)))
         return found
 
     def add(self, claim: Claim, vectors: Sequence[tuple[Id, Vector]]) -> list[int]:
-        """Copy vectors into rows, which join the claim.
+        """Copy vectors into rows, and add those to the claim.
 
         Args:
-            claim: what keeps the rows.
-            vectors: id and numbers, shape `(dimension,)`, of each; those that are there already
-                are not added again.
+            claim: the claim that keeps the rows.
+            vectors: id and numbers, shape `(dimension,)`, of each; those that the store has
+                already are not added again.
 
         Returns:
             The row of each.
@@ -159,7 +159,7 @@ class RowStore:
         return rows
 
     def trim(self) -> None:
-        """Give back rows that no living claim names, and segments without others."""
+        """Free rows that no living claim names, and segments that have no other rows."""
         with self._changing():
             self._collect()
             for number in range(len(self.segments)):
@@ -171,7 +171,7 @@ class RowStore:
 
     @guarded
     def _changing(self) -> Generator[None]:
-        """Change rows in this thread alone. What one that broke off has left is put right first."""
+        """Lock the store for changes. First repair what an interrupted change left behind."""
         with self._lock:
             if self._torn:
                 self._collect()
@@ -183,7 +183,7 @@ class RowStore:
             self._torn = False
 
     def _grow(self) -> None:
-        """Find free rows, by looking for unclaimed ones once in a while, else by a new segment."""
+        """Find free rows: collect unclaimed ones from time to time, else add a segment."""
         if self._added >= SEGMENT_ROWS // 4:
             self._added = 0
             if self._collect():
@@ -234,7 +234,7 @@ class RowStore:
             segment.scale[places] = _scale(norms)
 
     def _kind(self, row: int, values: Vector) -> int:
-        """The number of the rows that hold the same bytes, as far as one of them is known."""
+        """The number of the rows that hold the same bytes, if one of them is known."""
         data = values.tobytes()
         number, place = divmod(self._firsts.setdefault(hash(data), row), SEGMENT_ROWS)
         first = self.segments[number]

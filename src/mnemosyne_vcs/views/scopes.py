@@ -1,4 +1,4 @@
-"""The scopes view: what a subtree holds, and in which order, without reading its records."""
+"""The scopes view: the contents of a subtree, in order, without reading its records."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
@@ -20,13 +20,13 @@ _UNKNOWN = np.iinfo(np.int64).min
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the view keeps of one record.
+    """The row of one record.
 
     Attributes:
-        scope: the scope, as it is to be listed.
+        scope: the scope, as listed.
         categories: the categories; order and repetition do not matter.
-        created: when the record came to be, as an integer in a unit that all records share; None
-            if unknown.
+        created: the time when the record was created, an integer in the same unit for all records;
+            None if unknown.
     """
 
     scope: str
@@ -35,9 +35,9 @@ class Facts:
 
 
 class _Numbers:
-    """Numbers for the scopes and the sets of categories that any view of one kind has met.
+    """Numbers for the scopes and sets of categories of all views of one kind.
 
-    They only ever grow, so that a number means the same in every view.
+    Entries are only added, so that a number means the same in every view.
     """
 
     def __init__(self) -> None:
@@ -79,7 +79,7 @@ class _Numbers:
 class ScopesView:
     """One row for each record: its key, scope, categories and time, in the order of the keys.
 
-    Every `prefix` below is a prefix of keys; the empty one stands for all records.
+    Every `prefix` below is a prefix of keys; the empty one means all records.
     """
 
     __slots__ = ("_created", "_numbers", "_scopes", "_sets", "keys")
@@ -99,7 +99,7 @@ class ScopesView:
         self._created = created
 
     def count(self, prefix: str = "") -> int:
-        """How many records there are."""
+        """The number of records."""
         start, stop = span(self.keys, prefix)
         return stop - start
 
@@ -111,7 +111,7 @@ class ScopesView:
         return sorted(names[number] for number in present.tolist())
 
     def categories(self, prefix: str = "") -> dict[str, int]:
-        """How many records have each category, sorted by category."""
+        """The number of records with each category, sorted by category."""
         start, stop = span(self.keys, prefix)
         counts = np.bincount(self._sets[start:stop])
         present = np.flatnonzero(counts)
@@ -122,12 +122,12 @@ class ScopesView:
         return dict(sorted(totals.items()))
 
     def newest(self, prefix: str = "", limit: int | None = None, offset: int = 0) -> list[str]:
-        """The keys, newest first; equally new ones by key, those of unknown time last.
+        """The keys, newest first, ties by key; those of unknown time last.
 
         Args:
             prefix: what the keys start with.
             limit: how many to return at most; None for all.
-            offset: how many to leave out before them.
+            offset: how many to skip before them.
         """
         start, stop = span(self.keys, prefix)
         created = self._created[start:stop]
@@ -156,7 +156,7 @@ class ScopesView:
         return Selection(self.keys, wanted[self._sets])
 
     def sizes(self) -> Mapping[int, int]:
-        """The columns and the list of keys; the keys themselves are shared far and wide."""
+        """The columns and the list of keys; the keys themselves are shared."""
         columns = (self._scopes, self._sets, self._created)
         sizes = {id(column): column.nbytes for column in columns}
         return {id(self.keys): getsizeof(self.keys), **sizes}
@@ -166,7 +166,7 @@ class ScopesView:
 
         Args:
             change: which rows.
-            facts: what the rows that it puts hold, in their order.
+            facts: the new rows, in order.
         """
         numbers = self._numbers
         scopes = [numbers.scope(each.scope) for each in facts]
@@ -185,7 +185,7 @@ class ScopesKind:
     """Views of scopes, categories and times.
 
     Args:
-        facts: takes them out of a record; gives None for a record that the views leave out.
+        facts: makes the row of a record; returns None for a record that the views leave out.
     """
 
     def __init__(self, facts: Callable[[Record], Facts | None]) -> None:
@@ -198,7 +198,7 @@ class ScopesKind:
         return ScopesView(self._numbers, [], small, small, np.empty(0, dtype=np.int64))
 
     def advance(self, blocks: Blocks, view: ScopesView, changes: Changes) -> ScopesView:
-        """The view of another root; reads the records that it has in place of others."""
+        """The view of another root; reads the records that are new in it."""
         records = blocks.records((key, after) for key, _, after in changes if after is not None)
         read = ((record.key, self._facts(record)) for record in records)
         facts = {key: each for key, each in read if each is not None}
@@ -206,4 +206,4 @@ class ScopesKind:
         return view.spliced(splice(view.keys, edits), list(facts.values()))
 
     def trim(self) -> None:
-        """Nothing to do: what views share goes with the last of them."""
+        """Nothing to do: shared objects are freed with the last view."""

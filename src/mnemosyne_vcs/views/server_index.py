@@ -1,4 +1,4 @@
-"""How an engine's index of vectors is kept in step with a ref."""
+"""Keeping an engine's index of vectors up to date with a ref."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
@@ -20,7 +20,7 @@ from mnemosyne_vcs.ids import Id
 __all__ = ["MOST_BEHIND", "carried", "follow", "in_step"]
 
 MOST_BEHIND = 1000
-"""By how many keys an index may be off for a commit to bring it along or a search to make up."""
+"""How many keys an index may differ in for a commit to update it, or a search to allow for it."""
 
 _BATCH = 512
 _Changes: TypeAlias = Iterable[tuple[str, Id | None]]
@@ -36,16 +36,16 @@ def carried(
     *,
     in_full: bool,
 ) -> VectorMove | None:
-    """How the index of a ref's vectors moves along in the write that moves the ref.
+    """The update of the index of a ref's vectors for the write that moves the ref.
 
     Args:
         blocks: the objects.
         ref: the ref.
-        head: the tree that it leads to before the write.
-        new: the tree that it leads to afterwards.
+        head: the ref's tree before the write.
+        new: the ref's tree after it.
         changes: the records of the keys that differ between the two; None for no record.
-        objects: what is written. Vectors that are not among it stand under the same key before.
-        in_full: whether vectors that are not among it may also come from elsewhere.
+        objects: the objects that are written. Other vectors were under the same key before.
+        in_full: whether other vectors may also have been elsewhere.
 
     Returns:
         None if there is no index, or if it is too far behind.
@@ -64,11 +64,11 @@ def carried(
         keeps = not (behind or in_full)
         return VectorMove(old, new, list(_parts(blocks, every.items(), objects, keeps=keeps)))
     except (NotFoundError, CorruptObjectError):
-        return None  # damage elsewhere shows where it is read, and must not stop this write
+        return None  # damage elsewhere is found where it is read, and must not stop this write
 
 
 def in_step(blocks: Blocks, update: RefUpdate) -> bool:
-    """Whether a write has moved the index of its ref's vectors, if it was to do so."""
+    """Whether a write has updated the index of its ref's vectors, if it had to."""
     vectors = blocks.can.vectors
     if update.vectors is None or vectors is None:
         return True
@@ -76,10 +76,10 @@ def in_step(blocks: Blocks, update: RefUpdate) -> bool:
 
 
 def follow(blocks: Blocks, engine: IndexesVectors, ref: str, old: Id, new: Id) -> bool:
-    """Bring the index of a ref's vectors from one tree to another, in a write of its own.
+    """Update the index of a ref's vectors from one tree to another, in a write of its own.
 
     Returns:
-        Whether it did: not if the index is elsewhere, or on the move already.
+        Whether it did; not if the index is of another tree, or being updated already.
 
     Raises:
         NotFoundError: an object that is needed is missing.
@@ -94,13 +94,13 @@ def follow(blocks: Blocks, engine: IndexesVectors, ref: str, old: Id, new: Id) -
 def _parts(
     blocks: Blocks, changes: _Changes, objects: Mapping[Id, bytes], *, keeps: bool = False
 ) -> Iterator[VectorPart]:
-    """What an index holds of keys afterwards; at least one part, though it may be empty.
+    """The contents of an index for keys afterwards; at least one part, which may be empty.
 
     Args:
         blocks: the objects that are in the store.
         changes: keys and their records.
         objects: the objects that are not there yet.
-        keeps: whether the index holds the vectors that are not among those.
+        keeps: whether the index keeps the vectors that are not among those.
     """
     remaining = iter(changes)
     batch = list(islice(remaining, _BATCH))

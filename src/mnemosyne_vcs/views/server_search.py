@@ -1,7 +1,7 @@
-"""The vectors of one root as an engine's index finds them, without loading them here.
+"""Search of the vectors of one root by an engine's index, without loading them.
 
-The index holds the vectors of one tree. For another tree that differs from it in few keys, those
-are left out there and looked at here. So the answers never depend on where the index stands.
+The index holds the vectors of one tree. For another tree that differs in few keys, those keys are
+excluded from the index and searched here. So answers never depend on the state of the index.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -29,9 +29,9 @@ _MORE = 4
 
 
 def find_index(blocks: Blocks, root: Id, commit: Id, name: str) -> "IndexedVectors | None":
-    """The vectors of one name at a root as an index of the engine finds them, if one can.
+    """The vectors of one name at a root, searched by an index of the engine, if there is one.
 
-    An index whose ref points at the commit is brought there first, by who may write.
+    An index whose ref points at the commit is updated first, if the store is writable.
 
     Args:
         blocks: the objects.
@@ -64,9 +64,9 @@ class IndexedVectors:
 
     Args:
         blocks: the objects.
-        engine: what has the index.
+        engine: the engine of the index.
         ref: the ref whose index it is.
-        root: where the index must stand.
+        root: the root that the index must be at.
         changes: the keys whose records differ between there and the root that is searched, with
             their records in the latter; None for no record.
         name: the name of the vectors.
@@ -89,7 +89,7 @@ class IndexedVectors:
         self._name = name
 
     def dimensions(self) -> set[int] | None:
-        """Which dimensions the vectors have; None if the index has moved away."""
+        """The dimensions of the vectors; None if the index has moved to another root."""
         changed = self._changes.keys()
         found = self._engine.vector_dimensions(self._ref, self._root, self._name, changed)
         if found is None:
@@ -109,7 +109,7 @@ class IndexedVectors:
         """The records whose vectors are most similar to a query; see `VectorView.search`.
 
         Returns:
-            None if the index has moved away, or cannot hold such vectors.
+            None if the index has moved to another root, or cannot hold such vectors.
         """
         if limit <= 0 or not _begins_keys(prefix):
             return []
@@ -148,10 +148,10 @@ class IndexedVectors:
         min_score: float,
         margin: float,
     ) -> list[VectorMatch] | None:
-        """What can be among the `limit` best of those in the index that pass.
+        """The matches in the index that pass and can be among the `limit` best.
 
-        It asks for more and more, each time from the first on, until the last is so far behind
-        that nothing after it matters: the answers are each of one moment, and of the same tree.
+        It requests more and more matches, each time from the first on, until no later one can
+        matter. Each answer is of one moment and of the same tree.
         """
         while True:
             matches = self._engine.nearest_vectors(self._ref, self._root, query)
@@ -163,7 +163,7 @@ class IndexedVectors:
             query = replace(query, limit=query.limit * _MORE)
 
     def _changed(self, keys: Iterable[str]) -> list[tuple[str, Vector]]:
-        """The vectors of those keys whose records the index does not know."""
+        """The vectors of the keys whose records the index does not have."""
         entries = [(key, record) for key in keys if (record := self._changes[key]) is not None]
         if not entries:
             return []
@@ -180,17 +180,17 @@ class IndexedVectors:
 def _foremost(
     matches: list[VectorMatch], test: Keep, limit: int, least: float, slack: float
 ) -> tuple[list[VectorMatch], bool]:
-    """Those that pass, up to where they are of no account.
+    """The passing matches that can still reach the top `limit`.
 
     Args:
         matches: greatest product first.
         test: which keys pass.
         limit: how many are wanted.
-        least: products below this are of no account;
-        slack: nor are those that are further than this below the last one that is wanted.
+        least: products below this do not count;
+        slack: neither do those that are more than this below the last one that is wanted.
 
     Returns:
-        Those that pass, and whether what follows them is of no account.
+        Those that pass, and whether no later one can count.
     """
     passed: list[VectorMatch] = []
     for start in range(0, len(matches), limit + _SPARE):
@@ -207,7 +207,7 @@ def _foremost(
 
 
 class _Test:
-    """Tells which keys are chosen and pass; asks the test once for each."""
+    """Tells which keys are chosen and pass; calls the test once for each."""
 
     def __init__(self, chosen: Collection[str] | None, keep: Keep | None) -> None:
         self._chosen = chosen
@@ -226,14 +226,14 @@ class _Test:
 
 
 def _brought(blocks: Blocks, engine: IndexesVectors, index: VectorIndex, root: Id) -> bool:
-    """Whether an index has been brought to a root; if that fails, the search goes without."""
+    """Whether an index was updated to a root; if that fails, the search does without it."""
     with suppress(ReadOnlyError, EngineError, NotFoundError):
         return follow(blocks, engine, index.ref, index.root, root)
     return False
 
 
 def _begins_keys(prefix: str) -> bool:
-    """Whether any key can start so; an engine need not understand others."""
+    """Whether a key can start with this; an engine need not support other prefixes."""
     with suppress(ValidationError):
         return not prefix or check_key(prefix) == prefix
     return False

@@ -39,10 +39,10 @@ class _Sample:
 
 
 def wrong_vectors(blocks: Blocks) -> dict[str, int]:
-    """How many vectors are wrong in the indexes of refs, by ref, as far as there are any.
+    """The number of wrong vectors in the indexes of refs, by ref, without those that are right.
 
-    Rows that are missing, too many, or of another vector are found, and directions that are wrong
-    but for a chance that is nil. Others may move the indexes meanwhile.
+    It finds rows that are missing, superfluous or of another vector, and wrong directions with a
+    probability of almost 1. Other processes may update the indexes meanwhile.
 
     Args:
         blocks: the objects.
@@ -66,7 +66,7 @@ def _wrong(blocks: Blocks, engine: IndexesVectors, ref: str) -> int:
         try:
             samples = _samples(blocks, index.root)
         except NotFoundError:
-            return 0  # the tree at which the index stands was collected, which nothing depends on
+            return 0  # the tree of the index was collected, which does no harm
         wrong = [
             _difference(engine, index, name, dimension, sample)
             for (name, dimension), sample in samples.items()
@@ -113,7 +113,7 @@ def _vectors(blocks: Blocks, root: Id) -> Iterator[tuple[str, str, Id, bytes]]:
 def _difference(
     engine: IndexesVectors, index: VectorIndex, name: str, dimension: int, sample: _Sample
 ) -> int | None:
-    """How many rows are wrong; None if the index has moved or holds no such vectors."""
+    """The number of wrong rows; None if the index has moved or holds no such vectors."""
     asked = sample.asked
     direction = asked.direction.astype("<f4", copy=False).tobytes()
     query = VectorQuery(name, direction, len(sample.rows) + _SPARE)
@@ -133,7 +133,7 @@ def _difference(
 def _unknown(
     engine: IndexesVectors, index: VectorIndex, samples: dict[tuple[str, int], _Sample]
 ) -> int:
-    """How many dimensions the index has of a name that no vector has."""
+    """The number of dimensions in the index of a name that no vector has."""
     names = {"", *(name for name, _ in samples)}
     return sum(
         (name, dimension) not in samples

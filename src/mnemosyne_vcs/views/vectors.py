@@ -36,7 +36,7 @@ class Part:
         self._aligned: tuple[Sequence[str], NDArray[np.intp] | None] | None = None
 
     def mask(self, selection: Selection) -> NDArray[np.bool_]:
-        """Which of the keys a selection over other keys has chosen."""
+        """Which of the keys are chosen by a selection over other keys."""
         aligned = self._aligned
         if aligned is None or aligned[0] is not selection.keys:
             aligned = self._aligned = selection.keys, self._places(selection.keys)
@@ -44,7 +44,7 @@ class Part:
         return selection.chosen if places is None else np.append(selection.chosen, False)[places]
 
     def _places(self, others: Sequence[str]) -> NDArray[np.intp] | None:
-        """Where each key is among the others, -1 if it is not; None if they are the same."""
+        """The index of each key among the others, or -1; None if they are the same."""
         if self.keys == others:
             return None
         known = {key: at for at, key in enumerate(others)}
@@ -64,7 +64,7 @@ class VectorView:
         self.by_dimension = by_dimension
 
     def dimensions(self) -> dict[int, int]:
-        """How many records have a vector of each dimension."""
+        """The number of records with a vector of each dimension."""
         return {dimension: len(part.keys) for dimension, part in self.by_dimension.items()}
 
     def search(
@@ -83,9 +83,9 @@ class VectorView:
             query: finite float32 numbers, shape `(dimension,)`. Records whose vector has another
                 dimension are never found.
             prefix: what the keys start with.
-            within: the keys to look among.
-            keep: a test, applied after the other filters to the most similar records first, many
-                at once, until there are enough.
+            within: the keys to search.
+            keep: a test, applied after the other filters, to the most similar records first and to
+                many at once, until there are enough.
             limit: how many to return at most.
             min_score: the least score to return.
 
@@ -172,7 +172,7 @@ class VectorKind:
         return VectorView({dimension: part for dimension, part in parts.items() if part.keys})
 
     def trim(self) -> None:
-        """Give back the rows that no living view refers to."""
+        """Free the rows that no living view refers to."""
         for store in self._known_stores():
             store.trim()
 
@@ -193,9 +193,9 @@ class VectorKind:
         places: dict[Id, tuple[int, int]],
         vectors: Collection[Id],
     ) -> None:
-        """Find vectors in the stores or read them into rows, claim those and note them.
+        """Find vectors in the stores or read them into rows, and claim those.
 
-        Rows in the order of their keys are quick to gather: those of a subtree lie together.
+        Rows in the order of their keys are quick to gather: those of a subtree are adjacent.
         """
         missing = dict.fromkeys(vectors)
         for store in self._known_stores():

@@ -24,7 +24,7 @@ def predicate(where: Where) -> Predicate:
         where: either a callable on the record, or conditions that must all hold, by the path of
             a field in the content (`"plan.tier"`; list items by number). A condition is a value,
             which the field must equal, or a mapping of operators `$eq $ne $gt $gte $lt $lte $in`
-            to operands. An absent field meets only `$ne`. 1 equals 1.0 but not true; values of
+            to operands. An absent field matches only `$ne`. 1 equals 1.0 but not true; values of
             different types have no order.
 
     Raises:
