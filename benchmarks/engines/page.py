@@ -8,7 +8,7 @@ from benchmarks.engines.run import ROUTES, route_name
 from benchmarks.engines.sites import APART, ENGINES, OBJECTS, POSTGRES, SQLITE, TITLES
 from benchmarks.measure import median
 from benchmarks.results import Results, seconds, shown, table
-from benchmarks.targets import at_most, p99
+from benchmarks.targets import p99
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 NOTHING = "–"
 PLOT = "engines.svg"
 CAPTION = "Median time of a durable commit of one record, and of plain writes of the same bytes."
-GOAL = at_most("≤ 2 × INSERT, COMMIT", 2.0)
 PLACES = (SQLITE, APART, POSTGRES, OBJECTS)
 COMMITS = {
     "new": "new record",
@@ -63,6 +62,10 @@ statement and `COMMIT`, three round trips.
 * **SELECT; INSERT, COMMIT**: the same after a question for half as many bytes, about those of a \
 record and its vector.
 * **Conditional PUT**: one object with `obstore`, on condition that there is none of that name.
+
+The goal on PostgreSQL is in round trips, which the tests count, for one record or up to 512 in a \
+commit: 2 for new and known records, 3 for unknown ones. The ratios have no goal. A `put` in a row \
+of them, as here, takes one round trip less, since it does not ask where the branch is.
 
 On few cores a scheduler puts server and client on one of them for a while, where neither can work \
 while the other does, and then not: times swing between two values, by a fifth or more. *Apart* \
@@ -134,12 +137,9 @@ def _commits(results: Results) -> str:
                 plain = results.samples(f"{measure}_{kind}", engine, size)
                 if ours and plain:
                     ratio = median(ours) / median(plain)
-                    bound = engine in (POSTGRES, APART) and measure == "raw_insert_commit"
-                    verdict = "yes" if GOAL.reached(ratio, None, size) else "**no**"
-                    goal = [GOAL.text, verdict] if bound else [NOTHING, NOTHING]
                     cells = [TITLES[engine], title, _spread(ours), names[engine], _spread(plain)]
-                    lines.append([*cells, f"{ratio:.2f}", *goal])
-    columns = ["engine", "commit", "time", "plain write", "time", "ratio", "goal", "reached"]
+                    lines.append([*cells, f"{ratio:.2f}"])
+    columns = ["engine", "commit", "time", "plain write", "time", "ratio"]
     return table(columns, lines)
 
 

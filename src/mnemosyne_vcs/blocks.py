@@ -6,8 +6,8 @@ and the bytes of the records and vectors that were read one by one or written.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
@@ -254,42 +254,17 @@ class Blocks:
                     check_id(block, data)
                     self._commits.put(block, decode_commit(block, data))
 
-    def is_far(self, record: Id) -> bool:
-        """Whether it takes a while to read a record, in which there is time for something else."""
-        return self.can.records is not None and self._values.get(record) is None
+    def kept(self, value: Id) -> bytes | None:
+        """The bytes of a record or vector if they are at hand."""
+        return self._values.get(value)
 
-    @contextmanager
-    def ask_records(
-        self, entries: Mapping[str, Id]
-    ) -> Generator[Callable[[], Mapping[str, Record]]]:
-        """Ask for the records under some keys, with their vectors.
-
-        The context gives the function that waits for the answer; that raises as `read` does.
-
-        Args:
-            entries: the record's id under each key; all are far.
-        """
-        assert self.can.records is not None
-        with self.can.records.ask_records([*entries.values()]) as answer:
-            yield lambda: self._answered(entries, answer())
-
-    def _answered(self, entries: Mapping[str, Id], answer: Mapping[Id, bytes]) -> dict[str, Record]:
-        found = {**answer}
-        for block, data in answer.items():
-            check_id(block, data)
-        stored: dict[str, StoredRecord] = {}
-        for key, block in entries.items():
-            if block not in found:
-                raise self._missing(block)
-            stored[key] = decode_record(block, found[block])
-        vectors = {id for each in stored.values() for id in each.vectors.values()}
-        if not found.keys() >= vectors:
-            found.update(self.read(vectors - found.keys()))
+    def values(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
+        """Records or vectors, which are read at once and kept; raises as `read` does."""
+        if not ids:
+            return {}
+        found = self.read(ids)
         self.remember_values(found)
-        return {
-            key: as_record(key, each, lambda block: decode_vector(block, found[block]))
-            for key, each in stored.items()
-        }
+        return found
 
     def stored(self, block: Id) -> StoredRecord:
         """A record as stored; raises as `read` does."""
@@ -328,11 +303,7 @@ class Blocks:
 
     def _value(self, block: Id) -> bytes:
         """The bytes of a record or vector, which once checked are kept."""
-        data = self._values.get(block)
-        if data is None:
-            data = self.read_one(block)
-            self.remember_values({block: data})
-        return data
+        return self._values.get(block) or self.values((block,))[block]
 
 
 def as_record(key: str, stored: StoredRecord, load: "Callable[[Id], Vector]") -> Record:

@@ -17,7 +17,6 @@ from mnemosyne_vcs.engine.protocol import (
     HasSpace,
     ListsHistoryIndex,
     ReadsMany,
-    ReadsRecords,
     TellsSizes,
 )
 from mnemosyne_vcs.engine.vector_index import IndexesVectors
@@ -66,7 +65,6 @@ class Capabilities:
     vectors: IndexesVectors | None = None
     tell_sizes: TellsSizes | None = None
     bulk: ReadsMany | None = None
-    records: ReadsRecords | None = None
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
@@ -91,7 +89,6 @@ class Capabilities:
             vectors=_as(engine, IndexesVectors),
             tell_sizes=_as(engine, TellsSizes),
             bulk=_as(engine, ReadsMany),
-            records=_as(engine, ReadsRecords),
         )
 
     def through(self, wrapper: Engine) -> Self:

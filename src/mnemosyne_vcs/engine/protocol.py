@@ -4,7 +4,7 @@ Everything beyond `Engine` is optional: a capability is a protocol of its own, a
 works without it. `mnemosyne_vcs.engine.capabilities.Capabilities` finds out what an engine has.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -26,7 +26,6 @@ __all__ = [
     "IndexEntry",
     "ListsHistoryIndex",
     "ReadsMany",
-    "ReadsRecords",
     "RefUpdate",
     "TellsSizes",
 ]
@@ -234,27 +233,6 @@ class ListsHistoryIndex(Protocol):
 
         Raises:
             EngineError: the store cannot be read.
-        """
-        ...
-
-
-@runtime_checkable
-class ReadsRecords(Protocol):
-    """An engine so far away that there is time for other work until it answers.
-
-    Asked for records, it answers with vectors of theirs as well.
-    """
-
-    def ask_records(
-        self, records: Collection[Id]
-    ) -> AbstractContextManager[Callable[[], Mapping[Id, bytes]]]:
-        """Ask for records. The context gives the function that waits for the answer.
-
-        The answer is unchecked: the records that exist, and vectors that they lead to, perhaps not
-        all. Whoever leaves the context without it gives it up.
-
-        Raises:
-            EngineError: the store cannot be read; the function raises it too.
         """
         ...
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EMPTY_NODE",
-    "VECTOR_LINK",
     "Node",
     "StoredRecord",
     "canonical",
@@ -45,15 +44,10 @@ __all__ = [
     "object_kind",
     "vector_floats",
     "vector_id",
-    "vector_links",
     "vector_of_floats",
 ]
 
-VECTOR_LINK = b"\xd8\x2a\x58\x25\x00" + RAW
-"""How a link to a vector starts in a block: tag 42, a byte string of 37 bytes, a zero, the id."""
-
 _COMMIT_ID = re.compile(f"{ID_START}[a-h][a-z2-7]{{50}}[aeimquy4]")
-_LINKS = re.compile(re.escape(VECTOR_LINK) + b"(.{32})", re.DOTALL)
 SALT_BYTES = 16
 
 
@@ -70,11 +64,6 @@ def vector_id(data: bytes) -> Id:
 def is_vector(block: Id) -> bool:
     """Whether the id is that of a raw block, which holds a vector."""
     return block[:4] == RAW
-
-
-def vector_links(data: bytes) -> list[Id]:
-    """The ids of the vectors that a block links to, and of bytes that look like such a link."""
-    return [RAW + digest for digest in _LINKS.findall(data)]
 
 
 def check_id(block: Id, data: bytes) -> None:

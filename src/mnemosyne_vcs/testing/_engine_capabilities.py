@@ -1,8 +1,6 @@
 """The part of the engine contract that is about capabilities; each is tested where it is had."""
 
-from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from struct import unpack
 from threading import Event, Thread
 
 import pytest
@@ -17,27 +15,18 @@ from mnemosyne_vcs.engine.protocol import (
     HasSettings,
     IndexEntry,
     ListsHistoryIndex,
-    ReadsRecords,
     RefUpdate,
     TellsSizes,
 )
 from mnemosyne_vcs.errors import ReadOnlyError, RefConflictError
-from mnemosyne_vcs.format.objects import (
-    VECTOR_LINK,
-    StoredRecord,
-    encode_record,
-    object_id,
-    vector_id,
-)
 from mnemosyne_vcs.ids import Id, text_id
-from mnemosyne_vcs.model import JSON, ReflogEntry
+from mnemosyne_vcs.model import ReflogEntry
 from mnemosyne_vcs.testing._engine_hooks import (
     HOSTILE_NAMES,
     PATIENCE,
     EngineHooks,
     blob,
     find,
-    in_threads,
     require,
 )
 
@@ -300,101 +289,6 @@ class _TellsSizes(EngineHooks):
         other.close()
 
 
-class _ReadsRecords(EngineHooks):
-    def test_a_record_comes_with_vectors_that_it_leads_to(self, engine: Engine) -> None:
-        vectors = dict(_vector(number) for number in range(3))
-        plain, one, both = _record(1), _record(2, [*vectors][:1]), _record(3, [*vectors][1:])
-        engine.write({**vectors, **dict([plain, one, both])})
-        assert _answer(engine, plain[0]) == dict([plain])
-        for block, data in (one, both):
-            found = _answer(engine, block)
-            assert found[block] == data
-            assert found.items() <= {**vectors, block: data}.items()
-        assert _answer(engine, blob(9)[0]) == {}
-
-    def test_a_record_comes_without_what_is_not_there(self, engine: Engine) -> None:
-        require(engine, ReadsRecords)
-        lost = _record(1, [_vector(1)[0]])
-        misleading = _record([*unpack(">d", VECTOR_LINK[:8]), -1])
-        assert VECTOR_LINK in misleading[1]
-        engine.write(dict([lost, misleading]))
-        for block, data in (lost, misleading):
-            assert _answer(engine, block) == {block: data}
-
-    def test_many_records_come_in_one_answer(self, engine: Engine) -> None:
-        vectors = dict(_vector(number) for number in range(2))
-        first, *_ = vectors
-        records = dict(
-            [_record(1), _record(2, [first]), _record(3, [first]), _record(4, [*vectors])]
-        )
-        engine.write({**vectors, **records})
-        found = _answer(engine, *records, blob(9)[0])
-        assert records.items() <= found.items() <= {**vectors, **records}.items()
-        assert _answer(engine) == {}
-
-    def test_something_else_can_be_asked_before_the_answer(self, engine: Engine) -> None:
-        records = require(engine, ReadsRecords)
-        one, two, new = _record(1), _record(2), blob(3)
-        engine.write(dict([one, two]))
-        with records.ask_records([one[0]]) as first, records.ask_records([two[0]]) as second:
-            engine.write(dict([new]), RefUpdate("r", None, new[0]))
-            assert dict(engine.read([two[0]])) == dict([two])
-            assert second() == dict([two])
-            assert first() == dict([one])
-        assert engine.ref("r") == new[0]
-
-    def test_an_answer_need_not_be_taken(self, engine: Engine) -> None:
-        records = require(engine, ReadsRecords)
-        one = _record(1)
-        engine.write(dict([one]))
-        for _ in range(20):
-            with records.ask_records([one[0]]):
-                pass
-            with pytest.raises(ZeroDivisionError), records.ask_records([one[0]]):
-                raise ZeroDivisionError
-        assert _answer(engine, one[0]) == dict([one])
-
-    def test_many_threads_ask_and_write_before_the_answer(self, engine: Engine) -> None:
-        records = require(engine, ReadsRecords)
-        asked = [_record(number) for number in range(12)]
-        engine.write(dict(asked))
-
-        def ask(number: int) -> None:
-            block, data = asked[number]
-            with records.ask_records([block]) as answer:
-                engine.write(dict([blob(100 + number)]))
-                assert answer() == {block: data}
-
-        in_threads(len(asked), ask)
-
-    def test_records_are_found_inside_an_exclusive(self, engine: Engine) -> None:
-        records, exclusive = require(engine, ReadsRecords), require(engine, Exclusive)
-        one, two = _record(1), _record(2)
-        engine.write(dict([one]))
-        with exclusive.exclusive():
-            engine.write(dict([two]))
-            for block, data in (one, two):
-                with records.ask_records([block]) as answer:
-                    assert answer() == {block: data}
-            assert _answer(engine, one[0], two[0]) == dict([one, two])
-
-
-def _answer(engine: Engine, *records: Id) -> Mapping[Id, bytes]:
-    with require(engine, ReadsRecords).ask_records(records) as answer:
-        return answer()
-
-
-def _vector(number: int) -> tuple[Id, bytes]:
-    data = blob(number)[1]
-    return vector_id(data), data
-
-
-def _record(content: JSON, vectors: Sequence[Id] = ()) -> tuple[Id, bytes]:
-    named = {str(number): block for number, block in enumerate(vectors)}
-    data = encode_record(StoredRecord(content, "0" * 32, named), bytes(16))
-    return object_id(data), data
-
-
 class _Exclusive(EngineHooks):
     def test_what_is_done_inside_is_kept(self, engine: Engine) -> None:
         block, data = blob(1)
@@ -492,7 +386,6 @@ class CapabilityContract(
     _HistoryIndex,
     _ReadsMany,
     _TellsSizes,
-    _ReadsRecords,
     _Exclusive,
 ):
     """What the capabilities of an engine promise."""

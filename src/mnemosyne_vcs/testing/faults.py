@@ -165,12 +165,6 @@ class _Wrapper:
         """See `ReadsMany.read_many`."""
         return self._call("read_many", lambda: _had(self._can.bulk).read_many(ids))
 
-    @contextmanager
-    def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
-        """See `ReadsRecords.ask_records`."""
-        with _had(self._can.records).ask_records(records) as answer:
-            yield lambda: self._call("ask_records", answer)
-
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """See `Enumerates.ids`."""
         return self._call("ids", lambda: _had(self._can.enumerate).ids(prefix))

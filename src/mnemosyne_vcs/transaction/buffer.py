@@ -1,7 +1,6 @@
 """What a transaction has read and written, over the tree that it started from."""
 
-from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -32,9 +31,9 @@ MOST_DRAFTS = 512
 class Buffer:
     """Writes that are not committed, and the reads that they rest on.
 
-    A record that is written is compared with the one that it replaces: if they say the same there
-    is nothing to write, and vectors that both have are shared. Where a read takes long, writes are
-    kept as drafts, which are compared all at once when it is needed, at the latest for the commit.
+    A record that is put is a draft until it is compared with the one that it replaces: if they say
+    the same there is nothing to write. All drafts are compared at once when that is needed, at the
+    latest for the commit.
 
     Args:
         blocks: the objects.
@@ -42,7 +41,8 @@ class Buffer:
         transaction: id of the transaction, which its records carry.
 
     Attributes:
-        pending: the record that each key will hold that was written, drafts aside; None for none.
+        pending: the record that each key will hold that was written, drafts aside; None if it was
+            deleted.
         read_keys: the keys that were read.
         read_prefixes: the prefixes that were read.
     """
@@ -59,6 +59,11 @@ class Buffer:
         self._drafts: dict[str, Record] = {}
         self._transaction = transaction
 
+    @property
+    def has_writes(self) -> bool:
+        """Whether anything was written or deleted."""
+        return bool(self.pending or self._drafts)
+
     def put_back(self, key: str, record: Id | None) -> None:
         """Let a key hold a record that the repository holds; None for no record."""
         self._drafts.pop(key, None)
@@ -66,9 +71,8 @@ class Buffer:
 
     def changes(self, root: Id) -> dict[str, Id | None]:
         """The writes that make a difference to a tree."""
-        return {
-            key: record for key, record in self.pending.items() if self._at(root, key) != record
-        }
+        there = self._find(root, self.pending)
+        return {key: block for key, block in self.pending.items() if there.get(key) != block}
 
     def objects(self, keys: Collection[str], *, put_back: bool) -> dict[Id, bytes]:
         """The blocks that are new.
@@ -94,16 +98,11 @@ class Buffer:
 
     def write(self, draft: Record) -> None:
         """Buffer a record whose vectors are still plain floats."""
-        key = draft.key
-        present = self.lookup(key)
-        if present is None:
-            self._hold(key, *self._encoded(draft, {}))
-        elif key not in self.pending and self._blocks.is_far(present):
-            self._drafts[key] = draft
-            if len(self._drafts) == MOST_DRAFTS:
-                self.settle()
-        else:
-            self._replace(present, self.record(key, present), draft)
+        if len(self._drafts) == MOST_DRAFTS:
+            self.settle()
+        before = self._drafts.get(draft.key)
+        moved_from = draft.moved_from if before is None else before.moved_from
+        self._drafts[draft.key] = replace(draft, moved_from=moved_from)
 
     def write_merged(self, key: str, draft: Draft) -> None:
         """Buffer a record that a merge has put together."""
@@ -118,27 +117,11 @@ class Buffer:
         if not draft.copy_vectors:
             self._borrowed[key] = tuple(record.vectors.values())
 
-    @contextmanager
-    def assuming(self) -> Generator[Callable[[], bool]]:
-        """Take all drafts for different from what they replace, until that is known.
-
-        The context gives the function that waits for it, and says whether it is so: if not, what
-        is pending has changed. It raises as `Blocks.read` does.
-        """
-        if not self._drafts:
-            yield lambda: True
-            return
-        replaced = {key: record for key in self._drafts if (record := self._at(self._root, key))}
-        with self._blocks.ask_records(replaced) as answer:
-            for key, draft in self._drafts.items():
-                self._hold(key, *self._encoded(draft, {}))
-            yield lambda: self._confirm(replaced, answer())
-
     def lookup(self, key: str) -> Id | None:
         """The record under a key, writes included."""
         if key in self._drafts:
             self.settle()
-        return self.pending[key] if key in self.pending else self._at(self._root, key)
+        return self._current([key]).get(key)
 
     def entries(self, prefix: str) -> list[tuple[str, Id]]:
         """The keys that start with a prefix and their records, writes included, in order."""
@@ -181,32 +164,61 @@ class Buffer:
         return as_record(key, stored, load)
 
     def settle(self) -> None:
-        """Compare the drafts with what they replace now."""
-        with self.assuming() as different:
-            different()
+        """Compare the drafts with what they replace, and hold those that say something else.
 
-    def _confirm(self, replaced: Mapping[str, Id], records: Mapping[str, Record]) -> bool:
-        """Compare the drafts with what they replace; whether all are different."""
-        alike = [
-            (draft, records[key])
-            for key, draft in self._drafts.items()
-            if _shared(draft, records[key]) or draft.same_value(records[key])
-        ]
-        self._drafts = {}
-        for draft, old in alike:
-            self._forget(draft.key)
-            self._replace(replaced[draft.key], old, draft)
-        return not alike
+        Raises as `Blocks.read` does; then nothing has changed.
+        """
+        current = self._current(self._drafts)
+        blocks = self._read(block for block in current.values() if block)
 
-    def _replace(self, block: Id, old: Record, draft: Record) -> None:
-        """Buffer a record in place of another one, if it says something else."""
-        key = draft.key
-        if draft.same_value(old):
-            self.pending.setdefault(key, block)
-            return
-        if old.transaction_id == self._transaction:
-            draft = replace(draft, moved_from=old.moved_from)
-        self._hold(key, *self._encoded(draft, _shared(draft, old)))
+        def load(vector: Id) -> "Vector":
+            return decode_vector(vector, blocks[vector])
+
+        replaced = {
+            key: as_record(key, decode_record(block, blocks[block]), load)
+            for key, block in current.items()
+            if block
+        }
+        blocks.update(self._vectors_to_compare(replaced))
+        drafts, self._drafts = self._drafts, {}
+        for key, draft in drafts.items():
+            old = replaced.get(key)
+            if old is None:
+                self._hold(key, *self._encoded(draft, {}))
+            elif draft.same_value(old):
+                self.pending.setdefault(key, current[key])
+            else:
+                mine = old.transaction_id == self._transaction
+                new = replace(draft, moved_from=old.moved_from) if mine else draft
+                self._hold(key, *self._encoded(new, _shared(draft, old, blocks)))
+
+    def _vectors_to_compare(self, replaced: Mapping[str, Record]) -> dict[Id, bytes]:
+        """The vectors of replaced records that are at hand, and those that have to be read because
+        nothing else tells a draft from what it replaces."""
+        found: dict[Id, bytes] = {}
+        undecided: list[Id] = []
+        for key, old in replaced.items():
+            draft, vectors = self._drafts[key], old.vectors.ids.values()
+            found.update(self._at_hand(vectors))
+            if draft.content == old.content and draft.comparable == old.comparable:
+                undecided += vectors
+        return {**found, **self._read(undecided)}
+
+    def _at_hand(self, ids: Iterable[Id]) -> dict[Id, bytes]:
+        """Those of some records and vectors that need not be read."""
+        known = ((block, self._new.get(block) or self._blocks.kept(block)) for block in ids)
+        return {block: data for block, data in known if data is not None}
+
+    def _read(self, ids: Iterable[Id]) -> dict[Id, bytes]:
+        """Records and vectors, those that are not at hand all at once."""
+        wanted = set(ids)
+        found = self._at_hand(wanted)
+        return {**found, **self._blocks.values(wanted - found.keys())}
+
+    def _current(self, keys: Collection[str]) -> dict[str, Id | None]:
+        """The records under keys, writes included, drafts aside."""
+        there = self._find(self._root, [key for key in keys if key not in self.pending])
+        return {key: self.pending[key] if key in self.pending else there.get(key) for key in keys}
 
     def _hold(self, key: str, record: Id | None, blocks: Mapping[Id, bytes]) -> None:
         """Let a key hold a record, some blocks of which are new."""
@@ -248,13 +260,14 @@ class Buffer:
         blocks[record] = data
         return record, blocks
 
-    def _at(self, root: Id, key: str) -> Id | None:
-        """The record under a key of a tree; what was found in the first tree is remembered."""
+    def _find(self, root: Id, keys: Collection[str]) -> Mapping[str, Id | None]:
+        """The records under keys of a tree; what was found in the first tree is remembered."""
         if root != self._root:
-            return tree.get(self._blocks.node, root, key)
-        if key not in self._present:
-            self._present[key] = tree.get(self._blocks.node, root, key)
-        return self._present[key]
+            return tree.get_many(self._blocks.nodes, root, keys)
+        unknown = [key for key in keys if key not in self._present]
+        found = tree.get_many(self._blocks.nodes, root, unknown)
+        self._present.update((key, found.get(key)) for key in unknown)
+        return self._present
 
     def _past(self, keys: Collection[str]) -> dict[Id, bytes]:
         """The records that come from the past, and their vectors: to write again, since what no
@@ -301,10 +314,16 @@ def _new_vectors(floats: Mapping[str, bytes]) -> tuple[dict[str, Id], dict[Id, b
     return ids, blocks
 
 
-def _shared(draft: Record, old: Record) -> dict[str, Id]:
-    """The vectors of a record, still plain floats, that the one which it replaces has too."""
+def _shared(draft: Record, old: Record, blocks: Mapping[Id, bytes]) -> dict[str, Id]:
+    """The vectors of a record, still plain floats, that the one which it replaces has too.
+
+    Args:
+        draft: the record.
+        old: the one that it replaces.
+        blocks: the vectors that it can be compared with.
+    """
     return {
         name: old.vectors.ids[name]
         for name, floats in draft.vectors.ids.items()
-        if name in old.vectors and old.vectors[name].tobytes() == floats
+        if old.vectors.ids.get(name) in blocks and old.vectors[name].tobytes() == floats
     }

@@ -444,16 +444,14 @@ class Transaction:
                 if made is not self.base:
                     return made
         head = branch_head(self._blocks, self.branch)
-        if self._buffer.pending and head.id != self.base.id:
+        if self._buffer.has_writes and head.id != self.base.id:
             self._check_against(head)
         return self._land_on(head)
 
     def _land_on(self, head: Commit) -> Commit:
         """Make the commit upon a head, or return that if nothing changes."""
-        with self._buffer.assuming() as right:
-            ready = self._prepared(head)
-            if not right():
-                ready = self._prepared(head)
+        self._buffer.settle()
+        ready = self._prepared(head)
         return head if ready is None else self._land(head, ready)
 
     def _prepared(self, head: Commit) -> _Ready | None:

@@ -133,7 +133,7 @@ def test_a_large_pack_is_read_in_parts_that_are_few(repo, url, requests):
         assert took(requests)["get_range"] <= 30
 
 
-def test_a_record_that_is_replaced_comes_with_its_vectors(repo, url, requests):
+def test_a_record_that_is_replaced_is_read_without_its_vectors(repo, url, requests):
     vectors = [[number, *range(1, 400)] for number in range(300)]
     with repo.transaction() as tx:
         for number, vector in enumerate(vectors):
@@ -147,8 +147,7 @@ def test_a_record_that_is_replaced_comes_with_its_vectors(repo, url, requests):
             assert cost.pop("get_unless", 0) <= 1
             assert cost == {"get_range": 1, "put": 1, "put_if": 1}
         (changed,) = other.diff("main~1", "main")
-        assert changed.before.vectors.ids[""] == changed.after.vectors.ids[""]
-        assert changed.before.vectors.ids["b"] != changed.after.vectors.ids["b"]
+        assert changed.before.vectors[""].tobytes() == changed.after.vectors[""].tobytes()
 
 
 def test_what_is_inside_a_transaction_is_put_at_once(repo, requests):

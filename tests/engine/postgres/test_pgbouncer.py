@@ -49,5 +49,5 @@ def test_nothing_is_prepared_where_sessions_are_shared(bouncer, new_url):
         for number in range(3):
             repo.put("a", number)
         with repo.blocks.engine._connections.lend() as connection:
-            assert not connection.has_session
+            assert connection.prepare_threshold is None
             assert not connection.execute("SELECT FROM pg_prepared_statements").fetchall()

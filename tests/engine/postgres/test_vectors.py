@@ -233,9 +233,9 @@ def test_commits_carry_the_index_in_their_own_round_trip(server, repo, far, prox
 
 def test_a_commit_whose_answer_is_lost_has_moved_the_index_too(indexed, far, proxy):
     far.put("a", 0, embedding=[1, 0])
-    proxy.cut("answer", b"mnemosyne.move_vectors")
+    proxy.cut("answer", b"put a")
     far.put("a", 1, embedding=[0, 1])
-    proxy.cut("request", b"mnemosyne.move_vectors")
+    proxy.cut("request", b"put a")
     with pytest.raises(EngineError):
         far.put("a", 2, embedding=[1, 1])
     assert proxy.cuts == 2
@@ -525,7 +525,7 @@ def test_the_verb(repo):
     assert run("index", "nope")[0] == 3
     assert run("index", "-d")[0] == 2
     assert run("index", "main", "--json")[1] == '{"branch": "main", "indexed": true}\n'
-    assert run("index", "-d", "main") == (0, "the vectors of main are indexed no more\n")
+    assert run("index", "-d", "main") == (0, "the vectors of main are not indexed any more\n")
     assert run("index", "-d", "main")[0] == 3
 
 

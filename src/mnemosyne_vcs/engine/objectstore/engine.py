@@ -4,7 +4,6 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from threading import Lock, get_ident
 from typing import TypeVar
 
@@ -16,8 +15,8 @@ from mnemosyne_vcs.engine.objectstore.head import Head, new_token
 from mnemosyne_vcs.engine.objectstore.history_index import History
 from mnemosyne_vcs.engine.objectstore.logs import Follower, Log, Row, Segments
 from mnemosyne_vcs.engine.objectstore.manifest import Manifest, index_row
-from mnemosyne_vcs.engine.objectstore.pack_index import Place, Places
-from mnemosyne_vcs.engine.objectstore.pack_reader import WHOLE_BYTES, PackReader
+from mnemosyne_vcs.engine.objectstore.pack_index import Places
+from mnemosyne_vcs.engine.objectstore.pack_reader import PackReader
 from mnemosyne_vcs.engine.objectstore.url import ObjectStoreUrl
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.shared import reflog_entry
@@ -113,15 +112,6 @@ class ObjectStoreEngine:
         pending = {block: len(draft.pending[block]) for block in ids if block in draft.pending}
         others = [block for block in ids if block not in pending and block not in draft.deleted]
         return {**self._get(others, draft.base, self._sizes_by, fresh=True), **pending}
-
-    @contextmanager
-    def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
-        """See `ReadsRecords.ask_records`: one, with vectors that were written just before it."""
-        if len(records) != 1 or self._draft() is not None:
-            yield lambda: self.read(records)
-            return
-        read = partial(self._read_record, next(iter(records)))
-        yield lambda: self._head.steadily(read, self._head.known())
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
@@ -412,20 +402,6 @@ class ObjectStoreEngine:
             if newest.packs != manifest.packs:
                 found.update(self._head.steadily(lambda now: get(missing, now), newest))
         return found
-
-    def _read_record(self, record: Id, now: Manifest) -> Mapping[Id, bytes]:
-        def find(ids: Collection[Id]) -> Mapping[Id, Place]:
-            with self._places.at(now.packs) as places:
-                return places.find(ids)
-
-        place = find([record]).get(record)
-        if place is None:
-            return {}
-        with self._places.at(now.packs) as places:
-            name, size = places.packs[place.pack]
-        if size <= WHOLE_BYTES or self._cache.get([record]):
-            return self._read_by([record], now)
-        return self._reader.read_record(record, place, name, find)
 
     def _sizes_by(self, ids: Collection[Id], now: Manifest) -> dict[Id, int]:
         with self._places.at(now.packs) as places:

@@ -9,14 +9,12 @@ from mnemosyne_vcs.engine.objectstore import packs
 from mnemosyne_vcs.engine.objectstore.bucket import Bucket
 from mnemosyne_vcs.engine.objectstore.cache import BlockCache
 from mnemosyne_vcs.engine.objectstore.pack_index import Place
-from mnemosyne_vcs.format.objects import vector_links
 from mnemosyne_vcs.ids import Id
 
 __all__ = ["WHOLE_BYTES", "PackReader"]
 
 WHOLE_BYTES = 262_144
 GAP_BYTES = 262_144
-BEFORE_BYTES = 32_768
 SPAN_BYTES = 8_000_000
 PARALLEL = 16
 _Part: TypeAlias = dict[Id, Place]
@@ -66,32 +64,6 @@ class PackReader:
         for blocks in _done(tasks):
             self._cache.put(blocks)
             found.update((block, blocks[block]) for block in places.keys() & blocks.keys())
-        return found
-
-    def read_record(
-        self, record: Id, place: Place, name: str, find: Callable[[list[Id]], Mapping[Id, Place]]
-    ) -> dict[Id, bytes]:
-        """A record and those of its vectors that were written just before it, as commits do.
-
-        Raises as `read` does.
-
-        Args:
-            record: the record.
-            place: where it is.
-            name: the name of the pack.
-            find: gives the places of objects.
-        """
-        first = max(0, place.start - BEFORE_BYTES)
-        size = place.start + place.size - first
-        data = self._bucket.get_range(f"{packs.FOLDER}/{name}", first, size)
-        vectors = find(vector_links(data[place.start - first :]))
-        near = {
-            block: at
-            for block, at in vectors.items()
-            if at.pack == place.pack and first <= at.start < place.start
-        }
-        found = _sliced(data, first, {**near, record: place})
-        self._cache.put(found)
         return found
 
     def _whole(self, path: str, part: _Part) -> Mapping[Id, bytes]:

@@ -13,7 +13,7 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from mnemosyne_vcs.engine.postgres import statements as sql
 from mnemosyne_vcs.engine.postgres import vectors
 from mnemosyne_vcs.engine.postgres.arrays import Bytes
-from mnemosyne_vcs.engine.postgres.connection import TRUE, Connection
+from mnemosyne_vcs.engine.postgres.connection import Connection
 from mnemosyne_vcs.engine.postgres.errors import engine_error
 from mnemosyne_vcs.engine.postgres.migrate import require_repository
 from mnemosyne_vcs.engine.postgres.pool import Connections
@@ -23,7 +23,6 @@ from mnemosyne_vcs.engine.shared import index_entries, ref_conflict, reflog_entr
 from mnemosyne_vcs.engine.vector_index import VectorIndex, VectorMatch, VectorMove, VectorQuery
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne_vcs.forks import renew_after_fork
-from mnemosyne_vcs.format.objects import VECTOR_LINK
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.model import ReflogEntry
@@ -95,14 +94,9 @@ class PostgresEngine:
             case []:
                 return {}
             case [block]:
-                return dict(self._often(sql.GET_OBJECT, id=block))
+                return dict(self._rows(sql.GET_OBJECT, often=True, id=block))
             case blocks:
                 return dict(self._rows(sql.GET_OBJECTS, ids=Bytes(blocks)))
-
-    @guarded
-    def ask_records(self, records: Collection[Id]) -> Generator[Callable[[], Mapping[Id, bytes]]]:
-        """See `ReadsRecords.ask_records`: each with one of its vectors."""
-        yield lambda: dict(self._rows(sql.GET_RECORDS, ids=Bytes([*records]), link=VECTOR_LINK))
 
     def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
         """See `TellsSizes.sizes`."""
@@ -110,7 +104,7 @@ class PostgresEngine:
 
     def ref(self, name: str) -> Id | None:
         """See `Engine.ref`."""
-        found = self._often(sql.GET_REF, name=name.encode())
+        found = self._rows(sql.GET_REF, often=True, name=name.encode())
         target, root = found[0] if found else (None, None)
         if root is None:
             self._vector_roots.pop(name, None)
@@ -335,8 +329,8 @@ class PostgresEngine:
             with self._connections.lend() as connection:
                 if not connection.is_pinned:
                     return _run_pinned(connection, (query, values))[0][0][0]
-                (answer,) = connection.ask(query, values)[0]
-                return None if answer is None else answer == TRUE
+                cursor = connection.execute(query, values, prepare=True, binary=True)
+                return cursor.fetchall()[0][0]
 
     def _moving(self, ref: str, move: VectorMove) -> Iterator[sql.Statement]:
         return vectors.moving(self._repository, ref, move)
@@ -349,21 +343,21 @@ class PostgresEngine:
             self._repository, self._busy_timeout, relaxed=self._relaxed, alone=alone
         )
 
-    def _rows(self, query: LiteralString, **values: Any) -> Rows:
-        """What a query finds, on the connection that is held here, or else on any."""
+    def _rows(self, query: LiteralString, *, often: bool = False, **values: Any) -> Rows:
+        """What a query finds, on the connection that is held here, or else on any.
+
+        Args:
+            query: the query.
+            often: prepare it, if the session is the connection's own. Its plan is kept, so that
+                it has to look for a whole key, for which there is one good plan.
+            values: what it names.
+        """
         values["repository"] = self._repository
 
         def question(connection: Connection) -> Rows:
-            return connection.execute(query, values, binary=True).fetchall()
+            return connection.execute(query, values, prepare=often, binary=True).fetchall()
 
         return self._ask(question)
-
-    def _often(self, query: LiteralString, **values: Any) -> Rows:
-        """What a query for bytes finds that is made often, where it can be prepared."""
-        if self._held_here() is not None:
-            return self._rows(query, **values)
-        values["repository"] = self._repository
-        return self._connections.ask(lambda connection: connection.ask(query, values))
 
     def _column(self, query: LiteralString, **values: Any) -> list[Any]:
         return [row[0] for row in self._rows(query, **values)]
@@ -439,7 +433,10 @@ def _run(connection: Connection, *steps: sql.Statement) -> list[Rows]:
     """Send statements together and give the rows of each; outside a transaction they make one."""
     try:
         with connection.pipeline():
-            cursors = [connection.execute(query, values, binary=True) for query, values in steps]
+            cursors = [
+                connection.execute(query, values, prepare=False, binary=True)
+                for query, values in steps
+            ]
     except psycopg.Error as error:
         interrupt = error.__context__
         off = connection.pgconn.pipeline_status == PipelineStatus.OFF

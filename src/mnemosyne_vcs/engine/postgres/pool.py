@@ -93,7 +93,7 @@ class Connections:
             EngineError: the server is out of reach, or refused.
         """
         try:
-            connection = Connection.connect(self._conninfo, autocommit=True, prepare_threshold=None)
+            connection = Connection.connect(self._conninfo, autocommit=True)
             try:
                 connection.settle()
             except BaseException:

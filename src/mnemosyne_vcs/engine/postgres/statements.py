@@ -18,7 +18,6 @@ __all__ = [
     "GET_INDEX",
     "GET_OBJECT",
     "GET_OBJECTS",
-    "GET_RECORDS",
     "GET_REF",
     "GET_REFS",
     "GET_SETTINGS",
@@ -59,17 +58,6 @@ GET_OBJECTS: LiteralString = (
     "SELECT id, data FROM mnemosyne.objects "
     "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"
 )
-_WITH_VECTORS: LiteralString = """)
-SELECT id, data FROM record
-UNION ALL
-SELECT vector.id, vector.data FROM record JOIN mnemosyne.objects AS vector
-ON vector.repository = %(repository)s
-AND vector.id = substring(record.data FROM position(%(link)s IN record.data) + 5 FOR 36)
-"""
-"""Adds the first vector that each record links to. Where something else in one looks like a link,
-that is no object, and the vector is not found."""
-
-GET_RECORDS: LiteralString = "WITH record AS MATERIALIZED (" + GET_OBJECTS + _WITH_VECTORS
 GET_SIZES: LiteralString = (
     "SELECT id, octet_length(data) FROM mnemosyne.objects "
     "WHERE repository = %(repository)s AND id = ANY(%(ids)s::bytea[])"
