@@ -41,12 +41,15 @@ NAMES = {
     "GcReport",
     "JSON",
     "NetworkFileSystemWarning",
+    "OnConflict",
     "Plan",
     "Problem",
     "Provenance",
     "Record",
     "ReflogEntry",
+    "Replacement",
     "Repository",
+    "Resolution",
     "Retraction",
     "Revision",
     "SearchHit",
@@ -55,7 +58,6 @@ NAMES = {
     "TracedRecord",
     "Transaction",
     "TransferReport",
-    "Value",
     "VectorLike",
     "Vectors",
     "VerifyReport",
@@ -64,7 +66,6 @@ NAMES = {
     "field_changes",
     "initialise",
     "register_engine",
-    "value",
 }
 
 
@@ -123,7 +124,7 @@ def test_the_public_names_are_these():
     assert set(mnemosyne_vcs.__all__) == NAMES | TREE.keys()
 
 
-TYPES = {"Embed", "JSON", "Revision", "VectorLike", "Where"}
+TYPES = {"Embed", "JSON", "OnConflict", "Resolution", "Revision", "VectorLike", "Where"}
 
 
 @pytest.mark.parametrize("name", sorted((NAMES | TREE.keys()) - TYPES))

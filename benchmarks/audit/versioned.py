@@ -39,7 +39,7 @@ class VersionedMemory(Memory):
             self._branches.add(step.branch)
         if step.merges:
             commit = self.repo.merge(
-                step.merges, into=step.branch, author=step.agent, strategy="ours"
+                step.merges, into=step.branch, author=step.agent, on_conflict="ours"
             )
         else:
             commit = self._commit(step)
@@ -98,7 +98,7 @@ class VersionedMemory(Memory):
             self.repo.merge(RIGHT, into=LEFT)
         except ConflictError as error:
             conflicts = {conflict.key for conflict in error.conflicts}
-            self.repo.merge(RIGHT, into=LEFT, strategy="ours")
+            self.repo.merge(RIGHT, into=LEFT, on_conflict="ours")
         return _contents(self.repo.at(LEFT)), conflicts
 
     def size(self) -> int:

@@ -27,7 +27,7 @@ from mnemosyne_vcs.maintenance.backup import Stats
 from mnemosyne_vcs.maintenance.gc import GcReport
 from mnemosyne_vcs.maintenance.verify import Problem, VerifyReport
 from mnemosyne_vcs.merge.operation import Plan
-from mnemosyne_vcs.merge.resolutions import Value, value
+from mnemosyne_vcs.merge.resolutions import OnConflict, Replacement, Resolution
 from mnemosyne_vcs.merge.retract import Retraction
 from mnemosyne_vcs.model import (
     JSON,
@@ -80,6 +80,7 @@ __all__ = [
     "MnemosyneError",
     "NetworkFileSystemWarning",
     "NotFoundError",
+    "OnConflict",
     "Plan",
     "Problem",
     "Provenance",
@@ -87,7 +88,9 @@ __all__ = [
     "Record",
     "RefConflictError",
     "ReflogEntry",
+    "Replacement",
     "Repository",
+    "Resolution",
     "Retraction",
     "Revision",
     "SearchHit",
@@ -98,7 +101,6 @@ __all__ = [
     "TransactionDoneError",
     "TransferReport",
     "ValidationError",
-    "Value",
     "VectorLike",
     "Vectors",
     "VerifyReport",
@@ -107,7 +109,6 @@ __all__ = [
     "field_changes",
     "initialise",
     "register_engine",
-    "value",
 ]
 
 for _name in (*__all__, "open"):

@@ -89,7 +89,7 @@ class TestBranches:
         repository = backend.repository
         with pytest.raises(ConflictError, match="same-id"):
             repository.merge("side")
-        repository.merge("side", strategy="theirs")
+        repository.merge("side", on_conflict="theirs")
         assert backend.get_record("r").content == "theirs"
         assert (backend.count(), backend.list_scopes()) == (2, ["/b"])
         assert backend.delete(record_ids=["r"]) == 1

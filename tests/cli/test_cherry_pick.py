@@ -27,7 +27,7 @@ class TestCherryPick:
         assert "theirs, what the commit wrote:" in ran.stderr
         assert "clash in a: ours 2, theirs 1" in ran.stderr
 
-        mnem("cherry-pick", "what-if", "--strategy", "theirs")
+        mnem("cherry-pick", "what-if", "--on-conflict", "theirs")
         assert content_of(store, "notes:1/x") == {"a": 1}
 
     def test_refusals(self, mnem, store):

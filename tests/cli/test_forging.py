@@ -60,7 +60,7 @@ LOOKS = [
     ("blame", KEY, "--field", HOSTILE), ("diff", "main~3", "main"), ("diff", "--stat"),
     ("diff", HOSTILE), ("reflog",), ("reflog", NAME), ("reflog", "-n", "1"), ("stats",),
     ("branch",), ("tag",), ("remote",), ("trace", "--source", HOSTILE), ("trace", "--agent", "x"),
-    ("merge", NAME), ("merge", NAME, "--dry-run", "--strategy", "ours"), ("undo", "--dry-run"),
+    ("merge", NAME), ("merge", NAME, "--dry-run", "--on-conflict", "ours"), ("undo", "--dry-run"),
     ("undo", "-n", "2", "--yes"), ("revert", "main~1", "--yes"), ("cherry-pick", NAME),
     ("restore", "--from", "main~2", "--dry-run"), ("bisect", "--key", KEY, "--present"),
     ("rm", KEY, "--dry-run"), ("rm", HOSTILE, "--yes"), ("mv", KEY, HOSTILE),

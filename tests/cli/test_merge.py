@@ -164,7 +164,7 @@ class TestSettling:
         assert offered(mnem("merge", "other", *options, code=4).stderr).keys() == {"p/moved"}
 
     def test_a_strategy_for_the_rest(self, mnem, sides):
-        ran = mnem("merge", "other", "--strategy", "theirs", "--resolve", 'p/plan={"tier": 1}')
+        ran = mnem("merge", "other", "--on-conflict", "theirs", "--resolve", 'p/plan={"tier": 1}')
 
         assert "settled  p/plan: a new value" in ran.lines
         assert "settled  p/moved: theirs" in ran.lines
@@ -250,12 +250,12 @@ class TestMerge:
         assert "nope" in mnem("merge", "nope", code=3).stderr
         assert "nope" in mnem("merge", "main", "--into", "nope", code=3).stderr
         mnem("merge", code=2)
-        mnem("merge", "what-if", "--strategy", "mine", code=2)
+        mnem("merge", "what-if", "--on-conflict", "mine", code=2)
 
 
 class TestShow:
     def test_a_merge_tells_how_it_was_settled(self, mnem, sides):
-        mnem("merge", "other", "--strategy", "ours", "--resolve", "p/plan=theirs")
+        mnem("merge", "other", "--on-conflict", "ours", "--resolve", "p/plan=theirs")
         lines = mnem("show").lines
         shown = mnem("show", "--json").json
 

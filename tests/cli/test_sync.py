@@ -142,7 +142,7 @@ class TestKeepingUp:
 
     def test_a_pull_can_be_tried(self, mnem, store, copy, apart):
         assert "nothing was written" in mnem("pull", "--dry-run", code=4).stderr
-        plan = mnem("pull", "--dry-run", "--strategy", "theirs", "--json").json
+        plan = mnem("pull", "--dry-run", "--on-conflict", "theirs", "--json").json
         assert [change["key"] for change in plan["changes"]] == [NOTE]
         assert head(copy) == apart
         made = mnem("-b", "new", "pull", "origin", "what-if", "--dry-run")

@@ -69,7 +69,7 @@ def test_a_key_that_a_merge_left_out(repo: Repository):
     with repo.transaction("side", message="move") as tx:
         tx.move("a", "b")
     repo.delete("a", message="delete")
-    merge = repo.merge("side", strategy="ours")
+    merge = repo.merge("side", on_conflict="ours")
     repo.put("c", 1)
     assert "b" not in repo.at()
     assert (repo.blame("b").record, repo.blame("b").commit.id) == (None, merge.id)
@@ -183,9 +183,9 @@ def test_history_and_blame_agree_with_a_walk(steps: list[tuple[str, str, str, in
 def _do(repo: Repository, action: str, branch: str, key: str, value: int) -> None:
     here = repo.at(branch)
     if action == "merge":
-        repo.merge("side", strategy="ours")
+        repo.merge("side", on_conflict="ours")
     elif action == "branch":
-        repo.merge("main", into="side", strategy="theirs")
+        repo.merge("main", into="side", on_conflict="theirs")
     elif action == "undo" and len(list(repo.log(branch, first_parent=True))) > 0:
         repo.undo(branch=branch)
     elif action == "delete" and key in here:

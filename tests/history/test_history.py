@@ -91,12 +91,12 @@ def test_undo_of_a_run_leaves_the_rest(repo: Repository):
             tx.put(f"bad/{i}", i)
             tx.put("shared", i)
         repo.put(f"later/{i}", i)
-    repo.undo(run="r1")
+    repo.undo(trailer=("Run-Id", "r1"))
     assert sorted(repo.at()) == ["good", "later/0", "later/1", "later/2"]
     head = repo.resolve().id
-    assert repo.undo(run="r1").id == head
+    assert repo.undo(trailer=("Run-Id", "r1")).id == head
     with pytest.raises(NotFoundError, match="r2"):
-        repo.undo(run="r2")
+        repo.undo(trailer=("Run-Id", "r2"))
 
 
 def test_undo_of_what_was_changed_since_is_a_conflict(repo: Repository):
@@ -106,7 +106,7 @@ def test_undo_of_what_was_changed_since_is_a_conflict(repo: Repository):
     repo.put("a", 2)
     head = repo.resolve().id
     with pytest.raises(ConflictError) as caught:
-        repo.undo(save="s")
+        repo.undo(trailer=("Save-Id", "s"))
     (conflict,) = caught.value.conflicts
     assert (conflict.key, conflict.ours.content, conflict.base.content) == ("a", 2, 1)
     assert repo.resolve().id == head

@@ -35,8 +35,13 @@ def test_the_filters_of_a_log(story: Repository):
     assert messages(story, agent="x") == ["s", "1"]
     assert messages(story, source="doc") == ["3", "1"]
     assert messages(story, agent="y", source="doc") == ["3"]
-    assert messages(story, run="r1") == ["3", "2"]
-    assert messages(story, run="r1", author="ann", limit=1) == ["3"]
+    assert messages(story, run="r1") == ["2"]
+    named = ("Run-Id", "r1")
+    assert messages(story, trailer=named) == ["3"]
+    assert messages(story, trailer=named, agent="x") == []
+    assert messages(story, trailer=named, run="r1") == ["3", "2"]
+    assert messages(story, trailer=named, run="r1", author="ann", limit=1) == ["3"]
+    assert messages(story, trailer=("Run-Id", "r"), run="r1") == ["2"]
     assert messages(story, agent="nobody") == []
 
 

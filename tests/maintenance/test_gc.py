@@ -96,7 +96,7 @@ def test_recent_lines_of_the_reflog_keep_what_they_name(timed: Repository, clock
 def test_a_tag_keeps_its_commit(repo: Repository):
     repo.create_branch("trial")
     repo.put("a", 1, branch="trial")
-    repo.create_tag("v1", at="trial")
+    repo.create_tag("v1", revision="trial")
     repo.delete_branch("trial")
     repo.gc(keep_reflog=AT_ONCE)
     assert repo.at("v1")["a"].content == 1
@@ -112,7 +112,7 @@ def test_the_first_commit_stays_without_any_ref(repo: Repository):
     repo.delete_branch("main")
     repo.gc(keep_reflog=AT_ONCE)
     assert len(stored(repo)) == 2
-    repo.create_branch("main", at=first)
+    repo.create_branch("main", revision=first)
     repo.put("a", 2)
     assert repo.verify().ok
 
@@ -163,7 +163,7 @@ def test_no_branch_is_made_at_a_commit_that_was_collected_meanwhile(repo: Reposi
     assert repo.resolve(head).id == head, "still decoded here"
     for create in (repo.create_branch, repo.create_tag):
         with pytest.raises(NotFoundError, match=head):
-            create("again", at=head)
+            create("again", revision=head)
     assert repo.branches().keys() == {"main"}
 
 
@@ -179,7 +179,7 @@ def test_a_transaction_on_a_branch_that_was_made_again_begins_again(repo: Reposi
         tx.put("b", 1, embedding=[1, 2])
         if len(runs) == 1:
             repo.delete_branch("trial")
-            repo.create_branch("trial", at="main")
+            repo.create_branch("trial", revision="main")
             repo.gc(keep_reflog=AT_ONCE)
 
     commit = repo.transact(write, "trial")
@@ -223,7 +223,7 @@ def test_what_is_taken_from_a_commit_outlives_it(repo: Repository, act: str):
 
     engine.write = collect_then_write
     if act == "restore":
-        repo.restore(head)
+        repo.restore(source=head)
         assert repo.at()["b"].embedding.tolist() == [5, 6]
         assert repo.at()["a"].embedding.tolist() == [3, 4]
     else:
@@ -241,7 +241,7 @@ def test_a_branch_made_at_a_lost_commit_while_it_runs_keeps_it(repo: Repository)
 
     def late():
         engine.exclusive = exclusive
-        repo.create_branch("again", at=head)
+        repo.create_branch("again", revision=head)
         return exclusive()
 
     engine.exclusive = late
@@ -358,11 +358,11 @@ def test_exactly_what_refs_reach_is_kept(operations: list[tuple[str, int]]):
             case "put":
                 repo.put(f"k{which}", number, branch=branch, embedding=[1.0, number])
             case "branch" if f"b{which}" not in repo.branches():
-                repo.create_branch(f"b{which}", at=branch)
+                repo.create_branch(f"b{which}", revision=branch)
             case "drop" if branch != "main":
                 repo.delete_branch(branch)
             case "tag" if f"t{which}" not in repo.tags():
-                repo.create_tag(f"t{which}", at=branch)
+                repo.create_tag(f"t{which}", revision=branch)
             case "untag" if f"t{which}" in repo.tags():
                 repo.delete_tag(f"t{which}")
             case "gc":
@@ -427,7 +427,7 @@ def test_threads_that_write_restore_and_branch_beside_it(repo: Repository):
             repo.delete_branch(abandoned)
             with repo.transaction(trailers={"Save-Id": abandoned}) as tx:
                 tx.put(f"{name}/back", i)
-            repo.undo(save=abandoned)
+            repo.undo(trailer=("Save-Id", abandoned))
 
     collect = partial(repo.gc, keep_reflog=AT_ONCE)
     race([partial(write, f"w{i}") for i in range(3)], [collect, collect])
@@ -444,7 +444,7 @@ def test_processes_write_while_collectors_are_killed(
 ):
     repo = opened(counted_url)
     kept = abandon(repo, "kept")
-    repo.create_tag("kept", at=kept)
+    repo.create_tag("kept", revision=kept)
     writers = [start("save", counted_url, f"w{i}", 60) for i in range(2)]
     go(writers)
     removed = 0

@@ -266,7 +266,7 @@ class TestIncomplete:
         assert "all were deleted" in repo.verify().problems[0].message
         with pytest.raises(CorruptObjectError, match="reflog"):
             mnemosyne_vcs.open(tmp_path / "a.mnem", create=True)
-        repo.create_branch("main", at=next(repo.reflog("main")).old)
+        repo.create_branch("main", revision=next(repo.reflog("main")).old)
         assert repo.verify().ok
 
     def test_a_history_without_the_first_commit(self, repo: Repository):

@@ -213,7 +213,7 @@ def test_what_lies_beside_the_content_clashes_as_fields(fork: Any):
 
 def test_the_same_value_on_both_sides_is_no_conflict(fork: Any):
     repo = fork(nothing, put("k", 1, embedding=[1, 2]), put("k", 1, embedding=[1, 2]))
-    repo.create_branch("swapped", at="trial")
+    repo.create_branch("swapped", revision="trial")
     commit = repo.merge("trial")
     swapped = repo.merge("main~1", into="swapped")
     assert commit.tree == swapped.tree
@@ -252,7 +252,7 @@ def test_of_one_value_that_with_new_provenance_is_taken(repo: Repository):
     repo.transact(both(*(put(key, 2) for key in keys)))
     repo.transact(both(*(put(key, 1) for key in keys)))
     repo.transact(both(*(put(key, 1, provenance=known) for key in keys)), "trial")
-    repo.create_branch("swapped", at="trial")
+    repo.create_branch("swapped", revision="trial")
     repo.merge("trial")
     repo.merge("main~1", into="swapped")
     for branch in ("main", "swapped"):
@@ -319,10 +319,10 @@ def test_a_moved_record_clashes_with_an_edit_under_the_new_key(fork: Any):
         put("old", {"a": 1}), both(move("old", "new"), put("new", {"a": 2})), put("old", {"a": 3})
     )
     assert conflicts_of(repo) == [("new", "edit/edit", ("a",))]
-    plan = repo.plan_merge("trial", strategy="theirs")
+    plan = repo.plan_merge("trial", on_conflict="theirs")
     (change,) = plan.changes
     assert (change.key, change.kind, change.after.content) == ("new", "changed", {"a": 3})
-    repo.merge("trial", strategy="theirs")
+    repo.merge("trial", on_conflict="theirs")
     assert state(repo) == {"new": {"a": 3}}
 
 
@@ -343,7 +343,7 @@ def test_both_move_to_the_same_key(fork: Any):
         ("theirs", {"there": 1}),
         ("base", {"old": 1}),
         ("delete", {}),
-        (mnemosyne_vcs.value(5), {"old": 5}),
+        (mnemosyne_vcs.Replacement(5), {"old": 5}),
     ],
 )
 def test_both_move_to_different_keys(fork: Any, resolution: Any, result: Any):
@@ -367,14 +367,14 @@ def test_both_move_to_different_keys(fork: Any, resolution: Any, result: Any):
 def test_a_move_against_a_deletion(fork: Any, resolution: Any, result: Any):
     repo = fork(put("old", 1), move("old", "new"), delete("old"))
     assert conflicts_of(repo) == [("new", "edit/delete", ())]
-    repo.merge("trial", strategy=resolution)
+    repo.merge("trial", on_conflict=resolution)
     assert state(repo) == result
 
 
 def test_a_deletion_against_a_move(fork: Any):
     repo = fork(put("old", 1), delete("old"), move("old", "new"))
     assert conflicts_of(repo) == [("new", "delete/edit", ())]
-    repo.merge("trial", strategy="theirs")
+    repo.merge("trial", on_conflict="theirs")
     assert state(repo) == {"new": 1}
 
 
@@ -393,7 +393,7 @@ def test_a_move_onto_the_key_of_another_record_never_mixes_the_two(fork: Any):
         both(delete("a"), move("b", "a")),
     )
     assert conflicts_of(repo) == [("a", "edit/edit", ())]
-    repo.merge("trial", strategy="theirs")
+    repo.merge("trial", on_conflict="theirs")
     assert state(repo) == {"a": {"is": "b"}}
 
 
@@ -424,7 +424,9 @@ def test_each_conflict_can_be_settled_in_its_own_way(clashing: Repository):
         "b": "theirs",
         "c": "base",
         "d": "delete",
-        "e": mnemosyne_vcs.value({"v": 9}, embedding=[1, 2], provenance=Provenance(source="judge")),
+        "e": mnemosyne_vcs.Replacement(
+            {"v": 9}, embedding=[1, 2], provenance=Provenance(source="judge")
+        ),
     }
     commit = clashing.merge("trial", resolutions=ways, author="judge")
     assert state(clashing) == {
@@ -451,7 +453,7 @@ def test_each_conflict_can_be_settled_in_its_own_way(clashing: Repository):
 
 
 def test_a_strategy_settles_the_rest(clashing: Repository):
-    clashing.merge("trial", resolutions={"a": "ours"}, strategy="theirs")
+    clashing.merge("trial", resolutions={"a": "ours"}, on_conflict="theirs")
     assert [state(clashing)[k]["v"] for k in "abcde"] == [1, 2, 2, 2, 2]
 
 
@@ -460,10 +462,12 @@ def test_a_function_settles_what_it_wants_to(clashing: Repository):
         assert conflict.base.content == {"v": 0}
         if conflict.key == "c":
             return None
-        return mnemosyne_vcs.value({"v": conflict.ours.content["v"] + conflict.theirs.content["v"]})
+        return mnemosyne_vcs.Replacement(
+            {"v": conflict.ours.content["v"] + conflict.theirs.content["v"]}
+        )
 
-    assert conflicts_of(clashing, strategy=judge) == [("c", "edit/edit", ("v",))]
-    clashing.merge("trial", resolutions={"c": "delete"}, strategy=judge)
+    assert conflicts_of(clashing, on_conflict=judge) == [("c", "edit/edit", ("v",))]
+    clashing.merge("trial", resolutions={"c": "delete"}, on_conflict=judge)
     assert [state(clashing)[k]["v"] for k in "abde"] == [3, 3, 3, 3]
 
 
@@ -486,12 +490,12 @@ def test_a_plan_writes_nothing_and_says_what_would_change(clashing: Repository):
 @pytest.mark.parametrize(
     ("arguments", "names"),
     [
-        ({"resolutions": {"mine": "ours"}, "strategy": "ours"}, "'mine'"),
+        ({"resolutions": {"mine": "ours"}, "on_conflict": "ours"}, "'mine'"),
         ({"resolutions": {"a": "mine"}}, "'mine'"),
         ({"resolutions": {"a": True}}, "True"),
-        ({"strategy": "newest"}, "'newest'"),
-        ({"strategy": lambda _: "newest"}, "'newest'"),
-        ({"strategy": lambda _: mnemosyne_vcs.value(float("nan"))}, "content of 'a'"),
+        ({"on_conflict": "newest"}, "'newest'"),
+        ({"on_conflict": lambda _: "newest"}, "'newest'"),
+        ({"on_conflict": lambda _: mnemosyne_vcs.Replacement(float("nan"))}, "content of 'a'"),
     ],
 )
 def test_resolutions_that_are_none(clashing: Repository, arguments: Any, names: str):
@@ -529,7 +533,7 @@ def test_when_the_branch_moves_meanwhile_the_merge_starts_again(clashing: Reposi
             clashing.put("yours", 1)
         return "theirs"
 
-    commit = clashing.merge("trial", strategy=interfere)
+    commit = clashing.merge("trial", on_conflict=interfere)
     assert state(clashing)["late"] == 1
     assert clashing.resolve(commit.parents[0]).message == "put yours"
     assert len([c for c in clashing.log() if len(c.parents) > 1]) == 1
@@ -581,13 +585,13 @@ def test_criss_cross_uses_all_bases(fork: Any):
 def test_a_conflict_between_the_bases_equals_nothing(fork: Any):
     repo = fork(put("k", 0), put("k", 1), put("k", 2))
     ours, theirs = repo.resolve().id, repo.resolve("trial").id
-    repo.merge(theirs, strategy="ours")
-    repo.merge(ours, into="trial", strategy="ours")
+    repo.merge(theirs, on_conflict="ours")
+    repo.merge(ours, into="trial", on_conflict="ours")
     assert (state(repo), state(repo, "trial")) == ({"k": 1}, {"k": 2})
     assert conflicts_of(repo) == [("k", "edit/edit", ("(content)",))]
     with pytest.raises(ValidationError, match="base"):
-        repo.merge("trial", strategy="base")
-    repo.merge("trial", strategy="theirs")
+        repo.merge("trial", on_conflict="base")
+    repo.merge("trial", on_conflict="theirs")
     assert state(repo) == {"k": 2}
 
 
@@ -611,8 +615,8 @@ def test_histories_that_crossed_many_times(repo: Repository, monkeypatch: pytest
 def test_over_an_unknown_base_a_field_of_one_side_only_is_a_conflict(fork: Any):
     repo = fork(put("k", {"v": 0}), put("k", {"v": 1}), put("k", {"v": 2, "w": 2}))
     ours, theirs = repo.resolve().id, repo.resolve("trial").id
-    repo.merge(theirs, strategy="ours")
-    repo.merge(ours, into="trial", strategy="ours")
+    repo.merge(theirs, on_conflict="ours")
+    repo.merge(ours, into="trial", on_conflict="ours")
     assert conflicts_of(repo) == [("k", "edit/edit", ("v", "w"))]
 
 
@@ -622,7 +626,7 @@ def test_the_index_rebuilt_says_the_same_of_merges(fork: Any):
         both(put("f", {"a": 2, "b": 1}), put("o", 1), put("c", 2)),
         both(put("f", {"a": 1, "b": 2}), put("t", 1), put("c", 3)),
     )
-    repo.merge("trial", strategy="base")
+    repo.merge("trial", on_conflict="base")
     keys = ("f", "o", "t", "c")
     expected = {key: [b.commit.id for b in repo.history(key)] for key in keys}
     repo.blocks.engine.clear_index()

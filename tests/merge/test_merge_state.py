@@ -224,7 +224,7 @@ class World:
 
     def check_swapped(self, ours: Made, theirs: Made, words: dict[str, str], state: State) -> None:
         if theirs not in ours.past and ours not in theirs.past:
-            self.repo.create_branch("swapped", at=theirs.id)
+            self.repo.create_branch("swapped", revision=theirs.id)
             swapped = {key: SWAPPED[word] for key, word in words.items()}
             self.repo.merge(ours.id, into="swapped", resolutions=swapped)
             assert values(self.repo, "swapped") == texts(state)
@@ -379,10 +379,10 @@ def test_moves_lose_and_invent_nothing(ours: list[Any], theirs: list[Any]):
         mark for c in plan.conflicts for record in (c.ours, c.theirs) for mark in marks_of(record)
     }
     if plan.conflicts:
-        repo.merge("two", into="one", strategy="ours")
+        repo.merge("two", into="one", on_conflict="ours")
         assert (mine | other) - before <= marks(repo, "one") | clashing
     else:
-        repo.create_branch("swapped", at="two")
+        repo.create_branch("swapped", revision="two")
         repo.merge("one", into="swapped")
         repo.merge("two", into="one")
         merged = marks(repo, "one")

@@ -13,7 +13,7 @@ def clashing(repo: Repository, count: int) -> Repository:
             for key in keys:
                 tx.put(key, branch)
         if branch == "main":
-            repo.create_branch("trial", at="main~1")
+            repo.create_branch("trial", revision="main~1")
     return repo
 
 
@@ -30,7 +30,7 @@ def test_five_conflicts_are_named_and_the_others_counted(repo: Repository, count
 
 def test_the_trailer_of_what_was_settled_is_readable(repo: Repository):
     repo.put("base", 0)
-    commit = clashing(repo, 2).merge("trial", strategy="ours")
+    commit = clashing(repo, 2).merge("trial", on_conflict="ours")
     assert commit.trailers["Resolved"] == '{"é0":"ours","é1":"ours"}'
 
 

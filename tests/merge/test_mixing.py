@@ -145,12 +145,12 @@ def test_conflicts_come_first(branches: Branches):
     with pytest.raises(mnemosyne_vcs.ConflictError):
         repo.merge("side")
     assert repo.plan_merge("side").conflicts
-    refused(repo.merge, "side", strategy="ours")
+    refused(repo.merge, "side", on_conflict="ours")
 
 
 def test_a_resolution_counts_too(branches: Branches):
     repo = branches([("k/a", [1, 0]), ("k/x", [1, 1])], [("k/x", [0, 1])])
-    value = mnemosyne_vcs.value("new", embedding=[1, 0, 0])
+    value = mnemosyne_vcs.Replacement("new", embedding=[1, 0, 0])
     refused(repo.merge, "side", resolutions={"k/x": value})
 
 
@@ -204,7 +204,7 @@ def test_cherry_pick(repo: Repository):
 def test_restore(repo: Repository):
     emptied(repo)
     refused(repo.restore, "main~2", "/a")
-    repo.restore("main~2")
+    repo.restore(source="main~2")
     assert repo.at().dimensions() == [2]
 
 

@@ -26,7 +26,7 @@ PLANS: dict[str, Callable[[Repository], Plan]] = {
     "fast-forward": lambda repo: repo.plan_merge("ahead", fast_forward=True),
     "revert": lambda repo: repo.plan_revert("main"),
     "cherry-pick": lambda repo: repo.plan_cherry_pick("side"),
-    "restore": lambda repo: repo.plan_restore("main~1"),
+    "restore": lambda repo: repo.plan_restore(source="main~1"),
     "undo": lambda repo: repo.plan_undo(),
     "retract": lambda repo: repo.plan_retract(source="bad", branches=["main"])["main"],
 }
@@ -35,7 +35,7 @@ RUNS: dict[str, Callable[[Repository], object]] = {
     "fast-forward": lambda repo: repo.merge("ahead", fast_forward=True),
     "revert": lambda repo: repo.revert("main"),
     "cherry-pick": lambda repo: repo.cherry_pick("side"),
-    "restore": lambda repo: repo.restore("main~1"),
+    "restore": lambda repo: repo.restore(source="main~1"),
     "undo": lambda repo: repo.undo(),
     "retract": lambda repo: repo.retract(source="bad", branches=["main"]),
 }
@@ -119,7 +119,11 @@ def test_the_method_begins_again_once_the_branch_has_moved(name: str):
 
 def test_a_plan_that_is_up_to_date_changes_nothing(repo: Repository):
     head = prepared(repo).resolve()
-    plans = [repo.plan_merge("main~1"), repo.plan_restore("main"), repo.plan_cherry_pick("main")]
+    plans = [
+        repo.plan_merge("main~1"),
+        repo.plan_restore(source="main"),
+        repo.plan_cherry_pick("main"),
+    ]
     assert [plan.kind for plan in plans] == ["up-to-date"] * 3
     assert [plan.apply() for plan in plans] == [head] * 3 == [repo.resolve()] * 3
     assert repo.plan_retract(source="nobody") == {}
@@ -150,7 +154,9 @@ def test_a_strategy_is_not_asked_again_when_a_plan_is_applied(repo: Repository):
     repo.put("a", 2, branch="side")
     repo.put("a", 3)
     asked: list[str] = []
-    plan = repo.plan_merge("side", strategy=lambda conflict: asked.append(conflict.key) or "theirs")
+    plan = repo.plan_merge(
+        "side", on_conflict=lambda conflict: asked.append(conflict.key) or "theirs"
+    )
     assert (plan.conflicts, plan.resolved) == ((), {"a": "theirs"})
     commit = plan.apply()
     assert (repo.at()["a"].content, commit.trailers["Resolved"]) == (2, '{"a":"theirs"}')

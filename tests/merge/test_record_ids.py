@@ -47,7 +47,7 @@ def test_one_id_added_in_two_scopes_is_a_conflict(doubled: Repository):
         ("theirs", {"/a/r": "theirs"}),
         ("base", {}),
         ("delete", {}),
-        (mnemosyne_vcs.value("new"), {"/a/r": "new"}),
+        (mnemosyne_vcs.Replacement("new"), {"/a/r": "new"}),
     ],
 )
 def test_every_way_out_leaves_one_or_none(doubled: Repository, resolution: Any, result: Any):
@@ -59,22 +59,22 @@ def test_every_way_out_leaves_one_or_none(doubled: Repository, resolution: Any, 
 
 
 def test_a_record_taken_from_theirs_keeps_its_writer(doubled: Repository):
-    doubled.merge("side", strategy="theirs")
+    doubled.merge("side", on_conflict="theirs")
     assert doubled.blame("/a/r").commit.message == "put /a/r"
     assert doubled.at()["/a/r"].embedding.tolist() == [0.0, 1.0]
 
 
 def test_both_sides_that_settled_it_differently_clash_again(doubled: Repository):
-    doubled.create_branch("other", at="side")
+    doubled.create_branch("other", revision="side")
     doubled.merge("side", resolutions={"/a/r": "ours"})
     doubled.merge("main~1", into="other", resolutions={"/a/r": "ours"})
     assert present(doubled, "other") == {"/a/fits": 1, "/a/r": "theirs"}
     with pytest.raises(ConflictError):
         doubled.merge("other")
-    for strategy, left in (("ours", "/b/r"), ("theirs", "/a/r"), ("delete", None)):
-        doubled.create_branch(strategy)
-        doubled.merge("other", into=strategy, strategy=strategy)
-        assert set(present(doubled, strategy)) - {left} == {"/a/fits"}, strategy
+    for side, left in (("ours", "/b/r"), ("theirs", "/a/r"), ("delete", None)):
+        doubled.create_branch(side)
+        doubled.merge("other", into=side, on_conflict=side)
+        assert set(present(doubled, side)) - {left} == {"/a/fits"}, side
 
 
 def test_a_record_that_was_deleted_and_saved_elsewhere_was_moved(repo: Repository):
@@ -84,7 +84,7 @@ def test_a_record_that_was_deleted_and_saved_elsewhere_was_moved(repo: Repositor
         tx.delete("/a/r")
         tx.put("/b/r", {"x": 2, "y": 1})
     repo.put("/a/r", {"x": 1, "y": 2}, branch="side")
-    repo.create_branch("mirror", at="side")
+    repo.create_branch("mirror", revision="side")
     repo.merge("side")
     assert present(repo) == {"/b/r": {"x": 2, "y": 2}}
     repo.merge("main~1", into="mirror")
@@ -133,10 +133,10 @@ def test_revert_and_cherry_pick_say_so(repo: Repository):
     with pytest.raises(ConflictError, match="same-id"):
         repo.cherry_pick(wrong.id)
     with pytest.raises(ConflictError, match="same-id"):
-        repo.revert(gone.id, strategy=lambda _: None)
+        repo.revert(gone.id, on_conflict=lambda _: None)
     plan = repo.plan_revert(gone.id)
     assert [conflict.kind for conflict in plan.conflicts] == ["same-id"]
-    repo.revert(gone.id, strategy="theirs")
+    repo.revert(gone.id, on_conflict="theirs")
     assert present(repo) == {"/a/r": 1}
 
 
@@ -145,7 +145,7 @@ def test_undo_says_so(repo: Repository):
     repo.transact(lambda tx: tx.delete("/a/r"), trailers={"Run-Id": "bad"})
     repo.put("/b/r", 2)
     with pytest.raises(ConflictError, match="same-id"):
-        repo.undo(run="bad")
+        repo.undo(trailer=("Run-Id", "bad"))
     assert present(repo) == {"/b/r": 2}
 
 
@@ -154,15 +154,15 @@ def test_restore_of_a_subtree_says_so_and_of_everything_need_not(repo: Repositor
     with repo.transaction() as tx:
         tx.move("/a/r", "/b/r")
     with pytest.raises(ConflictError, match="'/b/r' and '/a/r' \\(same-id\\)") as error:
-        repo.restore(then.id, "/a/")
+        repo.restore("/a/", source=then.id)
     assert clash(error)[1] == "same-id"
-    assert [c.kind for c in repo.plan_restore(then.id, "/a/").conflicts] == ["same-id"]
+    assert [c.kind for c in repo.plan_restore("/a/", source=then.id).conflicts] == ["same-id"]
     assert present(repo) == {"/b/r": 1}
-    repo.restore(then.id)
+    repo.restore(source=then.id)
     assert present(repo) == {"/a/r": 1}
     with repo.transaction() as tx:
         tx.delete("/a/r")
-    repo.restore(then.id, "/a/")
+    repo.restore("/a/", source=then.id)
     assert present(repo) == {"/a/r": 1}
 
 
@@ -180,12 +180,12 @@ def test_pull_says_so(repo: Repository, new_url: Any):
         repo.put("/b/r", 2)
         with pytest.raises(ConflictError, match="same-id"):
             repo.pull(other, allow_unrelated=True)
-        repo.pull(other, strategy="ours", author="ann", allow_unrelated=True)
+        repo.pull(other, on_conflict="ours", author="ann", allow_unrelated=True)
         assert present(repo) == {"/b/r": 2}
 
 
 def test_a_run_that_is_traced_keeps_its_provenance(doubled: Repository):
     known = Provenance(source="mail")
     doubled.put("/a/r", "theirs", branch="side", embedding=[0, 1], provenance=known)
-    doubled.merge("side", strategy="theirs")
+    doubled.merge("side", on_conflict="theirs")
     assert doubled.at()["/a/r"].provenance == known

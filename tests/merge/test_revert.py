@@ -54,7 +54,7 @@ def test_a_revert_of_what_was_changed_since_needs_a_resolution(repo: Repository)
     assert repo.blame("a").commit.id == first.id
     assert commit.trailers["Resolved"] == '{"a":"theirs"}'
     repo.put("a", 5)
-    repo.revert(second.id, strategy=lambda conflict: mnemosyne_vcs.value(9))
+    repo.revert(second.id, on_conflict=lambda conflict: mnemosyne_vcs.Replacement(9))
     assert contents(repo) == {"a": 9}
     with pytest.raises(ValidationError, match="no conflict"):
         repo.revert(first.id, resolutions={"b": "ours"})
@@ -110,7 +110,7 @@ def test_a_pick_that_does_not_fit_writes_nothing(repo: Repository):
     with pytest.raises(ConflictError):
         repo.cherry_pick("side")
     assert repo.resolve().id == head.id
-    repo.cherry_pick("side", strategy="theirs")
+    repo.cherry_pick("side", on_conflict="theirs")
     assert contents(repo) == {"a": 2}
 
 
@@ -122,12 +122,12 @@ def test_restore_makes_a_subtree_as_it_was(repo: Repository):
     repo.delete("t/gone")
     repo.put("t/new", 1)
     repo.put("other", 2)
-    commit = repo.restore(then.id, "t/")
+    commit = repo.restore("t/", source=then.id)
     assert contents(repo) == {"t/a": 1, "t/gone": 1, "other": 2}
     assert commit.trailers == {"Restored-From": then.id}
     assert repo.blame("t/a").commit.id == first.id
-    assert repo.restore(then.id, "t/").id == commit.id
-    repo.restore("main~5")
+    assert repo.restore("t/", source=then.id).id == commit.id
+    repo.restore(source="main~5")
     assert contents(repo) == contents(repo, "main~6")
 
 
@@ -138,7 +138,7 @@ def test_every_action_can_be_looked_at_first(url: str):
         plans = [
             repo.plan_undo(),
             repo.plan_revert("main"),
-            repo.plan_restore("main~1"),
+            repo.plan_restore(source="main~1"),
         ]
         for plan in plans:
             assert (plan.branch, plan.kind) == ("main", "commit")
@@ -151,7 +151,7 @@ def test_every_action_can_be_looked_at_first(url: str):
         repo.put("a", {"x": 3})
         plan = repo.plan_revert(head.id)
         assert [conflict.fields for conflict in plan.conflicts] == [("x",)]
-        assert repo.plan_revert(head.id, strategy="ours").resolved == {"a": "ours"}
+        assert repo.plan_revert(head.id, on_conflict="ours").resolved == {"a": "ours"}
         assert len(list(repo.log())) == 3
 
 
@@ -168,7 +168,7 @@ def test_a_read_only_repository_plans_and_does_not_act(tmp_path):
         repo.put("a", 1)
     with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
         assert [change.kind for change in repo.plan_undo().changes] == ["removed"]
-        for act in (repo.undo, lambda: repo.revert("main"), lambda: repo.restore("main~1")):
+        for act in (repo.undo, lambda: repo.revert("main"), lambda: repo.restore(source="main~1")):
             with pytest.raises(ReadOnlyError):
                 act()
 
@@ -178,7 +178,7 @@ def test_what_is_not_there_cannot_be_acted_on(repo: Repository):
     with pytest.raises(NotFoundError, match="'nowhere'"):
         repo.revert("main", branch="nowhere")
     with pytest.raises(NotFoundError, match="nothing"):
-        repo.restore("nothing")
+        repo.restore(source="nothing")
     with pytest.raises(ValidationError, match="0 parents"):
         repo.revert("main~1")
 
@@ -190,7 +190,7 @@ def test_undo_leaves_what_later_commits_changed_in_other_fields(repo: Repository
     repo.put("a", {"plan": "Pro", "phone": 2})
     with repo.transaction(trailers={"Run-Id": "r"}) as tx:
         tx.put("a", {"plan": "Max", "phone": 2})
-    commit = repo.undo(run="r")
+    commit = repo.undo(trailer=("Run-Id", "r"))
     assert contents(repo) == {"a": {"plan": "Free", "phone": 2}}
     assert commit.message == "undo Run-Id r (2 commits)"
 
@@ -212,7 +212,7 @@ def test_undo_of_what_is_as_before_is_no_conflict(repo: Repository):
     with repo.transaction(trailers={"Run-Id": "r"}) as tx:
         tx.put("a", 2)
     head = repo.delete("a")
-    assert repo.undo(run="r").id == head.id
+    assert repo.undo(trailer=("Run-Id", "r")).id == head.id
 
 
 def test_reverts_by_many_threads_all_land(repo: Repository):

@@ -20,7 +20,7 @@ ACTIONS: dict[str, Act] = {
     "merge by moving on": lambda repo, head: repo.merge("ahead", fast_forward=True, expect=head),
     "revert": lambda repo, head: repo.revert("main", expect=head),
     "cherry-pick": lambda repo, head: repo.cherry_pick("side", expect=head),
-    "restore": lambda repo, head: repo.restore("main~1", expect=head),
+    "restore": lambda repo, head: repo.restore(source="main~1", expect=head),
     "undo": lambda repo, head: repo.undo(expect=head),
 }
 
@@ -117,7 +117,7 @@ def test_a_plan_is_refused_too_where_the_branch_is_elsewhere(repo: Repository, a
         "merge": lambda: repo.plan_merge("side", expect=head),
         "revert": lambda: repo.plan_revert("main", expect=head),
         "undo": lambda: repo.plan_undo(expect=head),
-        "restore": lambda: repo.plan_restore("main~1", expect=head),
+        "restore": lambda: repo.plan_restore(source="main~1", expect=head),
     }
     plans[act]()
     repo.put("c", 1)

@@ -105,7 +105,7 @@ def test_scan_count_and_children(repo: Repository):
 def test_branches_start_where_they_are_told_and_go_their_own_way(repo: Repository):
     first = repo.put("a", 1)
     repo.put("a", 2)
-    repo.create_branch("trial", at="main~1")
+    repo.create_branch("trial", revision="main~1")
     assert repo.branches()["trial"] == first.id
     repo.put("b", 3, branch="trial")
     assert {r.key: r.content for r in repo.at("trial").scan()} == {"a": 1, "b": 3}
@@ -405,7 +405,7 @@ def test_backup_is_a_store_of_its_own(repo: Repository, tmp_path: Path):
 def test_stats_count(repo: Repository):
     repo.put("a", 1)
     repo.put("b", 2)
-    repo.create_branch("trial", at="main~1")
+    repo.create_branch("trial", revision="main~1")
     stats = repo.stats()
     assert (stats.branches, stats.tags, stats.commits) == (2, 0, 2)
     assert stats.records == {"main": 2, "trial": 1}

@@ -76,7 +76,7 @@ class Model(RuleBasedStateMachine):
     @rule(source=st.sampled_from(["main", "one"]), name=st.sampled_from(["one", "two"]))
     def branch(self, source: str, name: str) -> None:
         if source in self.branches and name not in self.branches:
-            self.repo.create_branch(name, at=source)
+            self.repo.create_branch(name, revision=source)
             old = self.branches[source]
             self.branches[name] = Branch(dict(old.state), list(old.commits))
             self.writers[name] = dict(self.writers[source])

@@ -35,7 +35,7 @@ put -b what-if customers/5120 '{"plan": "Team"}'
 put customers/5120 '{"plan": "Business"}'
 merge what-if
 merge what-if --json
-merge what-if --strategy theirs
+merge what-if --on-conflict theirs
 log --first-parent
 log --key customers/5120 --first-parent
 log --source ticket-2

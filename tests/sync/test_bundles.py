@@ -35,7 +35,7 @@ def fill(repo: Repository) -> Repository:
     repo.put("b/c", [1, 1.0, True, None, "é"])
     repo.create_branch("trial/one")
     repo.put("a", {"x": 2}, branch="trial/one", embedding=[1, 2])
-    repo.create_tag("v1", at="main~1")
+    repo.create_tag("v1", revision="main~1")
     repo.delete("b/c")
     return repo
 
@@ -371,9 +371,9 @@ def build(history: list[tuple[int, str, dict[str, object]]]) -> Repository:
         branch = sorted(repo.branches())[which % len(repo.branches())]
         repo.transact(lambda tx, key=key, put=put: tx.put(key, **put), branch)
         if which == 1:
-            repo.create_branch(f"b{number}", at=branch)
+            repo.create_branch(f"b{number}", revision=branch)
         elif which == 2:
-            repo.create_tag(f"t{number}", at=branch)
+            repo.create_tag(f"t{number}", revision=branch)
     return repo
 
 

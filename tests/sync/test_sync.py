@@ -56,7 +56,7 @@ def act(repo, steps, names):
         elif kind == "branch" and arguments[0] not in repo.branches():
             repo.create_branch(arguments[0])
         elif kind == "merge" and arguments[0] in repo.branches():
-            repo.merge(arguments[0], strategy="ours")
+            repo.merge(arguments[0], on_conflict="ours")
         elif kind == "undo" and next(repo.log(), None):
             repo.undo()
         elif kind == "tag":
@@ -81,7 +81,7 @@ class TestBothSidesAgree:
         assert not watched.again
         assert len(watched.new) == fetched.objects
         for name, head in repo.branches().items():
-            copy.create_branch(f"their/{name}", at=head)
+            copy.create_branch(f"their/{name}", revision=head)
             assert dict(copy.at(head)) == dict(repo.at(name))
             assert list(copy.log(head)) == list(repo.log(name))
             for key in repo.at(name):
@@ -192,7 +192,7 @@ class TestPush:
     def test_a_new_branch_and_tags_that_fit(self):
         repo, target = filled(), fresh()
         repo.put("elsewhere", 1, branch="side")
-        repo.create_tag("elsewhere", at="side")
+        repo.create_tag("elsewhere", revision="side")
         pushed = repo.push(target, "main")
         assert target.tags().keys() == pushed.tags.keys() == {"v1"}
         assert repo.push(target, "side").branches == {"side": repo.branches()["side"]}

@@ -127,9 +127,9 @@ class TestOnlyWhatIsMissingTravels:
 
     def test_chosen_branches_and_their_tags(self):
         repo = filled()
-        repo.create_branch("other", at="main~1")
+        repo.create_branch("other", revision="main~1")
         repo.put("far", 1, branch="other")
-        repo.create_tag("far", at="other")
+        repo.create_tag("far", revision="other")
         copy = mnemosyne_vcs.clone(repo, "memory://", branches=["side"])
         assert copy.branches().keys() == {"side"}
         assert copy.tags().keys() == {"v1"}

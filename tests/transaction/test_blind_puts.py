@@ -123,14 +123,14 @@ def test_a_put_of_what_was_there_is_written_if_others_have_changed_it(stores):
 
 def test_a_put_to_a_branch_that_is_gone_says_so(stores):
     one, other = stores
-    other.create_branch("kept", at="main~3")
+    other.create_branch("kept", revision="main~3")
     other.delete_branch("main")
     with pytest.raises(NotFoundError, match="no branch 'main'"):
         one.put("mine", "new")
     other.gc(keep_reflog=timedelta(0))
     with pytest.raises(NotFoundError, match="no branch 'main'"):
         one.put("mine", "new")
-    other.create_branch("main", at="kept")
+    other.create_branch("main", revision="kept")
     assert one.put("mine", "new").parents == (other.resolve("kept").id,)
     assert other.verify().ok
 

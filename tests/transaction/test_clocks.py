@@ -48,10 +48,10 @@ class TestAhead:
         begin(timed, clock)
         clock.advance(HOUR)
         timed.put("b", 1)
-        timed.create_branch("side", at="main~1")
+        timed.create_branch("side", revision="main~1")
         timed.put("c", 1, branch="side")
         timed.merge("side", into="main")
-        timed.create_branch("more", at="main~1")
+        timed.create_branch("more", revision="main~1")
         timed.merge("main", into="more", fast_forward=True)
         moves = [*timed.reflog("main"), *timed.reflog("more")]
         assert [move.timestamp_ms for move in moves if move.timestamp_ms > clock.now + YEAR] in (

@@ -70,7 +70,7 @@ def explained(repository: Repository, sides: Sides) -> Generator[None]:
         if error.conflicts:
             error.add_note("")
             error.add_note("Run the command again with a --resolve for each, or resolve all that")
-            error.add_note("are left in one way with --strategy ours, theirs, base or delete.")
+            error.add_note("are left in one way with --on-conflict ours, theirs, base or delete.")
         raise
 
 

@@ -11,6 +11,7 @@ from mnemosyne_vcs.history.fields import FieldChange, field_changes
 from mnemosyne_vcs.ids import short_id
 from mnemosyne_vcs.merge.operation import RESOLVED, Plan
 from mnemosyne_vcs.model import JSON, Change, Commit, Record, moment_text
+from mnemosyne_vcs.present.lookup import RUN_TRAILER, SAVE_TRAILER
 
 __all__ = [
     "CHANGE_KINDS",
@@ -35,7 +36,7 @@ _COMMIT_ID = re.compile(r"\bbafyrei[a-z2-7]{52}\b")
 _KIND_STYLES = {"added": "good", "removed": "bad", "changed": "id", "moved": "id"}
 CHANGE_KINDS = ("added", "changed", "moved", "removed")
 """The kinds of a change, in the order in which they are counted."""
-_TRAILER_NAMES = {"Run-Id": "run", "Save-Id": "save", "Crew": "crew"}
+_TRAILER_NAMES = {RUN_TRAILER: "run", SAVE_TRAILER: "save", "Crew": "crew"}
 _FIELD_LENGTH = 200
 
 

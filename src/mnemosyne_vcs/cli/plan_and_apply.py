@@ -13,7 +13,7 @@ from mnemosyne_vcs.cli.resolve_options import ask_each, can_ask
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import ConflictError
 from mnemosyne_vcs.merge.operation import Plan
-from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
+from mnemosyne_vcs.merge.resolutions import OnConflict, Resolution
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.to_json import change_json, commit_json, conflict_json
 from mnemosyne_vcs.repository import Repository
@@ -30,7 +30,7 @@ class Method(Protocol[R_co]):
         self,
         *,
         resolutions: dict[str, Resolution],
-        strategy: Strategy | None,
+        on_conflict: OnConflict | None,
         expect: Commit | None = None,
     ) -> R_co: ...
 
@@ -40,13 +40,13 @@ class Options(NamedTuple):
 
     Attributes:
         resolutions: how to resolve the conflict of each key.
-        strategy: how to resolve the others.
+        on_conflict: how to resolve the others.
         dry_run: only show what would change.
         yes: do not ask for confirmation.
     """
 
     resolutions: dict[str, Resolution]
-    strategy: Strategy | None
+    on_conflict: OnConflict | None
     dry_run: bool
     yes: bool
 
@@ -94,13 +94,15 @@ def plan_and_apply(
         MnemosyneError: as the method of the repository raises.
     """
     output, resolutions = session.output, dict(options.resolutions)
-    plan = action.plan(resolutions=resolutions, strategy=options.strategy)
+    plan = action.plan(resolutions=resolutions, on_conflict=options.on_conflict)
     sides = action.sides(plan)
     asks = asked = bool(action.question) and not options.yes
     if plan.conflicts and not options.dry_run and can_ask(output):
         asked = True
         resolutions |= ask_each(output, repository, plan.conflicts, sides)
-        plan = action.plan(resolutions=resolutions, strategy=options.strategy, expect=plan.head)
+        plan = action.plan(
+            resolutions=resolutions, on_conflict=options.on_conflict, expect=plan.head
+        )
         output.line()
     if options.dry_run or (asks and not plan.conflicts):
         _show_plan(output, action, plan)
@@ -118,7 +120,7 @@ def plan_and_apply(
         if asked:
             commit = plan.apply()
         else:
-            commit = action.run(resolutions=resolutions, strategy=options.strategy)
+            commit = action.run(resolutions=resolutions, on_conflict=options.on_conflict)
     _show_done(output, commit, plan)
 
 

@@ -9,7 +9,7 @@ import click
 from mnemosyne_vcs.cli.conflicts import Sides, conflict_lines
 from mnemosyne_vcs.cli.output import Output, dumps, is_terminal, tell
 from mnemosyne_vcs.format.validation import parse_json
-from mnemosyne_vcs.merge.resolutions import Resolution, Side, value
+from mnemosyne_vcs.merge.resolutions import Replacement, Resolution, Side
 from mnemosyne_vcs.model import Conflict
 from mnemosyne_vcs.repository import Repository
 
@@ -22,9 +22,9 @@ _QUESTION = "[o]urs, [t]heirs, [b]ase, [d]elete, [e]dit, [s]kip or [a]bort"
 
 
 def resolve_options(function: F) -> F:
-    """The options `--resolve` and `--strategy`."""
-    strategy = click.option(
-        "--strategy",
+    """The options `--resolve` and `--on-conflict`."""
+    on_conflict = click.option(
+        "--on-conflict",
         type=click.Choice(SIDES),
         metavar="|".join(SIDES),
         help="Resolve all other conflicts in this way.",
@@ -35,7 +35,7 @@ def resolve_options(function: F) -> F:
         metavar="KEY=ours|theirs|base|delete|JSON",
         help="Resolve the conflict of a key; may be repeated.",
     )
-    return resolve(strategy(function))
+    return resolve(on_conflict(function))
 
 
 def resolutions(texts: Iterable[str]) -> dict[str, Resolution]:
@@ -67,7 +67,7 @@ def _resolution(text: str) -> tuple[str, Resolution]:
                 content = parse_json(text[position + 1 :])
             except ValueError:
                 continue
-            return text[:position], value(content)
+            return text[:position], Replacement(content)
     raise click.UsageError(
         f"--resolve {text!r} is not of the form KEY={'|'.join(SIDES)}|JSON; "
         "a text needs double quotes, as in JSON"
@@ -133,7 +133,7 @@ def _edited(conflict: Conflict) -> Resolution | None:
         tell("no change was saved")
         return None
     try:
-        return value(parse_json(text))
+        return Replacement(parse_json(text))
     except ValueError as error:
         tell(f"that is not JSON: {error}")
         return None

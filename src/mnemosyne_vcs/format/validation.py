@@ -114,6 +114,18 @@ def check_text(value: object, where: str) -> str:
     return str.__str__(value)
 
 
+def check_trailer(value: object) -> tuple[str, str]:
+    """Check a pair that names a trailer and its value.
+
+    Raises:
+        ValidationError: it is not a pair of two texts.
+    """
+    if not (isinstance(value, tuple) and len(cast("tuple[object, ...]", value)) == 2):
+        raise ValidationError(f"trailer is a pair of a name and a value, not {value!r:.80}")
+    name, text = cast("tuple[object, object]", value)
+    return check_text(name, "a trailer's name"), check_text(text, "a trailer's value")
+
+
 def check_integer(value: object, where: str) -> int:
     """Check an integer in -2**63 to 2**63-1.
 

@@ -15,11 +15,11 @@ from mnemosyne_vcs.model import Blame, Change, ChangeKind, Commit, Record
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.trees import Tree
 
-__all__ = ["Wanted", "describe", "diff", "history", "log", "moved_in", "written"]
+__all__ = ["LogFilter", "describe", "diff", "history", "log", "moved_in", "written"]
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogFilter:
     """The commits that a log shows: those that match every attribute that is not None.
 
     Attributes:
@@ -27,7 +27,8 @@ class Wanted:
         prefix: they changed a key that starts with this.
         author: their author is this.
         agent: they wrote a record whose provenance has this agent.
-        run: their trailer `Run-Id` is this, or they wrote a record whose provenance has this run.
+        run: they wrote a record whose provenance has this run.
+        trailer: they have a trailer of this name and value. With `run`, either is enough.
         source: they wrote a record whose provenance has this source.
         since: UTC milliseconds; they are not older.
         until: UTC milliseconds; they are not newer, or are dated in the future.
@@ -40,11 +41,12 @@ class Wanted:
     agent: str | None = None
     run: str | None = None
     source: str | None = None
+    trailer: tuple[str, str] | None = None
     since: int | None = None
     until: int | None = None
     now: int = 2**63 - 1
 
-    def admits(self, blocks: Blocks, commit: Commit) -> bool:
+    def matches(self, blocks: Blocks, commit: Commit) -> bool:
         """Whether a commit matches, apart from key and prefix."""
         if self.author is not None and commit.author != self.author:
             return False
@@ -52,10 +54,13 @@ class Wanted:
             return False
         if self.since is not None and commit.timestamp_ms < self.since:
             return False
-        if self.run is not None and commit.trailers.get("Run-Id") == self.run:
-            asked = {"agent": self.agent, "source": self.source}
-        else:
-            asked = {"agent": self.agent, "source": self.source, "run": self.run}
+        asked = {"agent": self.agent, "source": self.source, "run": self.run}
+        if self.trailer is not None:
+            name, value = self.trailer
+            if commit.trailers.get(name) == value:
+                asked["run"] = None
+            elif self.run is None:
+                return False
         facts = [(name, value) for name, value in asked.items() if value is not None]
         return not facts or any(
             all(getattr(record.provenance, name) == value for name, value in facts)
@@ -66,7 +71,7 @@ class Wanted:
 def log(
     blocks: Blocks,
     heads: Collection[Commit],
-    wanted: Wanted | None = None,
+    wanted: LogFilter | None = None,
     *,
     first_parent: bool = False,
 ) -> Iterator[Commit]:
@@ -83,7 +88,7 @@ def log(
         NotFoundError: no commit up to there had the key.
         ValidationError: both a key and a prefix are given, or several heads with `first_parent`.
     """
-    wanted = wanted or Wanted()
+    wanted = wanted or LogFilter()
     if wanted.key is not None and wanted.prefix is not None:
         raise ValidationError("give either a key or a prefix, not both")
     if first_parent:
@@ -91,7 +96,7 @@ def log(
         commits = _line(blocks, head, wanted)
     else:
         commits = _all(blocks, heads, wanted)
-    return (c for c in commits if c.id != ROOT_COMMIT.id and wanted.admits(blocks, c))
+    return (c for c in commits if c.id != ROOT_COMMIT.id and wanted.matches(blocks, c))
 
 
 def diff(blocks: Blocks, a: Id, b: Id, prefix: str = "") -> Iterator[Change]:
@@ -223,7 +228,7 @@ def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
     return (record for record in records if record.transaction_id == commit.transaction_id)
 
 
-def _all(blocks: Blocks, heads: Collection[Commit], wanted: Wanted) -> Iterator[Commit]:
+def _all(blocks: Blocks, heads: Collection[Commit], wanted: LogFilter) -> Iterator[Commit]:
     if wanted.key is not None:
         streams = _streams(blocks, wanted.key, heads)
         return _each_once(blame.commit for blame in _values(blocks, streams))
@@ -244,7 +249,7 @@ def _each_once(commits: Iterable[Commit]) -> Iterator[Commit]:
     return (commit for commit, _ in groupby(commits))
 
 
-def _line(blocks: Blocks, head: Commit, wanted: Wanted) -> Iterator[Commit]:
+def _line(blocks: Blocks, head: Commit, wanted: LogFilter) -> Iterator[Commit]:
     key = wanted.key
     for commit in first_parents(blocks.walk(), head.cid):
         if not commit.parents or commit.timestamp_ms < (wanted.since or 0):

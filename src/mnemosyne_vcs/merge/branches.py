@@ -17,7 +17,7 @@ from mnemosyne_vcs.values import Missing
 __all__ = ["merge", "require_related"]
 
 DEEPEST = 250
-"""How often histories may have crossed before; what differs further back is unknown."""
+"""How many levels of crossed histories are merged; what differs beyond counts as unknown."""
 
 UNKNOWN = Missing.UNKNOWN
 

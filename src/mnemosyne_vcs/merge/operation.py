@@ -15,7 +15,7 @@ from mnemosyne_vcs.errors import ConflictError, RefConflictError
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.history.log import describe
 from mnemosyne_vcs.merge.mixing import check_mixing
-from mnemosyne_vcs.merge.resolutions import Resolution, Settled, Strategy, check, listed, settle
+from mnemosyne_vcs.merge.resolutions import OnConflict, Resolution, Settled, check, listed, settle
 from mnemosyne_vcs.merge.trees import Merged
 from mnemosyne_vcs.model import Change, Commit, Conflict, Record
 from mnemosyne_vcs.refs import branch_head, branch_ref, moved, write_ref
@@ -41,11 +41,11 @@ class Options:
         allow_mixed_vectors: put vectors side by side that no search can compare.
         expect: the commit that the branch must point at, if given.
         resolutions: how to settle the conflict of each key.
-        strategy: how to settle the others.
+        on_conflict: how to settle the others.
         trailers: further facts by name for the commit.
 
     Raises:
-        ValidationError: a resolution or the strategy is malformed.
+        ValidationError: a resolution or `on_conflict` is malformed.
     """
 
     author: str | None = None
@@ -53,11 +53,11 @@ class Options:
     allow_mixed_vectors: bool = False
     expect: Commit | None = None
     resolutions: Mapping[str, Resolution] | None = None
-    strategy: Strategy | None = None
+    on_conflict: OnConflict | None = None
     trailers: Mapping[str, str] | None = None
 
     def __post_init__(self) -> None:
-        check(self.resolutions or {}, self.strategy)
+        check(self.resolutions or {}, self.on_conflict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ class Operation:
 
     def _planned(self, head: Commit) -> _Planned:
         step, options = self.plan_on(head), self.options
-        settled = settle(step.merged, options.resolutions or {}, options.strategy)
+        settled = settle(step.merged, options.resolutions or {}, options.on_conflict)
         transaction = self._transaction(head, step, settled)
         if not (settled.conflicts or step.moves_to or options.allow_mixed_vectors):
             check_mixing(self.writer.blocks, transaction)
@@ -322,7 +322,7 @@ def unresolved_conflicts(
     if merging is not None:
         return ConflictError(
             f"{merging.id} and branch {branch!r} have changed {listed(conflicts)} in different "
-            "ways; settle each with a resolution, or all with a strategy",
+            "ways; settle each with a resolution, or all with `on_conflict`",
             conflicts,
         )
     return ConflictError(

@@ -1,7 +1,7 @@
-"""How the conflicts of a merge are settled: per key, and by a strategy for the rest."""
+"""How the conflicts of a merge are settled: per key, and by `on_conflict` for the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias, cast, get_args
 
@@ -12,15 +12,14 @@ from mnemosyne_vcs.model import JSON, Conflict, Provenance
 from mnemosyne_vcs.transaction.changes import Held
 
 __all__ = [
+    "OnConflict",
+    "Replacement",
     "Resolution",
     "Settled",
     "Side",
-    "Strategy",
-    "Value",
     "check",
     "listed",
     "settle",
-    "value",
 ]
 
 Side: TypeAlias = Literal["ours", "theirs", "base", "delete"]
@@ -28,36 +27,10 @@ Side: TypeAlias = Literal["ours", "theirs", "base", "delete"]
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
-    """A record to settle a conflict with; made by `value`. The attributes are its arguments."""
+class Replacement:
+    """A record to settle a conflict with, in place of both sides'; as `Transaction.put` takes it.
 
-    content: JSON
-    embedding: "VectorLike | None" = None
-    vectors: "Mapping[str, VectorLike] | None" = None
-    embedder: str | None = None
-    provenance: Provenance | None = None
-    event_time: datetime | int | None = None
-
-
-Resolution: TypeAlias = Side | Value
-"""One way to settle one conflict."""
-
-Strategy: TypeAlias = Side | Callable[[Conflict], Resolution | None]
-"""How to settle every conflict: one side, or a function of each that gives None to leave it."""
-
-
-def value(
-    content: JSON,
-    *,
-    embedding: "VectorLike | None" = None,
-    vectors: "Mapping[str, VectorLike] | None" = None,
-    embedder: str | None = None,
-    provenance: Provenance | None = None,
-    event_time: datetime | int | None = None,
-) -> Value:
-    """Settle a conflict with a new value; arguments as in `Transaction.put`.
-
-    Args:
+    Attributes:
         content: any JSON value.
         embedding: the vector named `""`.
         vectors: further vectors by name.
@@ -65,7 +38,21 @@ def value(
         provenance: where the record comes from.
         event_time: when what it says happened.
     """
-    return Value(content, embedding, vectors, embedder, provenance, event_time)
+
+    content: JSON
+    _: KW_ONLY
+    embedding: "VectorLike | None" = None
+    vectors: "Mapping[str, VectorLike] | None" = None
+    embedder: str | None = None
+    provenance: Provenance | None = None
+    event_time: datetime | int | None = None
+
+
+Resolution: TypeAlias = Side | Replacement
+"""One way to settle one conflict."""
+
+OnConflict: TypeAlias = Side | Callable[[Conflict], Resolution | None]
+"""How to settle every conflict: one side, or a function of each that gives None to leave it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,36 +67,36 @@ class Settled:
     """
 
     changes: dict[str, Held]
-    values: dict[str, Value]
+    values: dict[str, Replacement]
     conflicts: list[Conflict]
     resolved: dict[str, str]
 
 
-def check(resolutions: Mapping[str, Resolution], strategy: Strategy | None) -> None:
-    """Check that resolutions are some, whatever the conflicts are.
+def check(resolutions: Mapping[str, Resolution], on_conflict: OnConflict | None) -> None:
+    """Check the form of resolutions, whatever the conflicts are.
 
     Raises:
-        ValidationError: one is none; the message shows it.
+        ValidationError: one is malformed; the message shows it.
     """
     for key, resolution in resolutions.items():
         _check(resolution, f"the resolution of {key!r}")
-    if strategy is not None and not callable(strategy):
-        _check(strategy, "the strategy")
+    if on_conflict is not None and not callable(on_conflict):
+        _check(on_conflict, "on_conflict")
 
 
 def settle(
-    merged: Merged, resolutions: Mapping[str, Resolution], strategy: Strategy | None
+    merged: Merged, resolutions: Mapping[str, Resolution], on_conflict: OnConflict | None
 ) -> Settled:
     """Settle the conflicts of a merge.
 
     Args:
         merged: the merge.
         resolutions: how to settle the conflict of each key.
-        strategy: how to settle the others; None to leave them.
+        on_conflict: how to settle the others; None to leave them.
 
     Raises:
-        ValidationError: a resolution is for a key that is no conflict, takes a base that there
-            is not, or is none.
+        ValidationError: a resolution names a key without a conflict, takes a base that there
+            is not, or is malformed.
     """
     unknown_keys = resolutions.keys() - {conflict.key for conflict in merged.conflicts}
     if unknown_keys:
@@ -118,10 +105,10 @@ def settle(
     settled = Settled(dict(merged.changes), {}, [], {})
     for clash in sorted(merged.clashes, key=lambda clash: clash.conflict.kind == "same-id"):
         key = clash.conflict.key
-        resolution = resolutions.get(key) or _by(strategy, clash.conflict)
+        resolution = resolutions.get(key) or _by(on_conflict, clash.conflict)
         if resolution is None:
             settled.conflicts.append(clash.conflict)
-        elif isinstance(resolution, Value):
+        elif isinstance(resolution, Replacement):
             settled.changes.update(_changes(clash, "delete"))
             settled.values[key] = resolution
             settled.resolved[key] = "value"
@@ -145,10 +132,10 @@ def _where(conflict: Conflict) -> str:
     return repr(conflict.key)
 
 
-def _by(strategy: Strategy | None, conflict: Conflict) -> Resolution | None:
-    if not callable(strategy):
-        return strategy
-    resolution = strategy(conflict)
+def _by(on_conflict: OnConflict | None, conflict: Conflict) -> Resolution | None:
+    if not callable(on_conflict):
+        return on_conflict
+    resolution = on_conflict(conflict)
     if resolution is not None:
         _check(resolution, f"the resolution of {conflict.key!r}")
     return resolution
@@ -171,6 +158,6 @@ def _changes(clash: Clash, side: Side) -> Mapping[str, Held]:
 
 
 def _check(resolution: object, what: str) -> None:
-    if not isinstance(resolution, Value) and resolution not in get_args(Side):
+    if not isinstance(resolution, Replacement) and resolution not in get_args(Side):
         known = ", ".join(cast("tuple[str, ...]", get_args(Side)))
-        raise ValidationError(f"{what} is {resolution!r}; known are {known} and value(...)")
+        raise ValidationError(f"{what} is {resolution!r}; known are {known} and a Replacement")

@@ -7,9 +7,19 @@ from mnemosyne_vcs.model import Blame, Commit
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.snapshot import Snapshot
 
-__all__ = ["find_key", "find_run", "find_trailer", "history_of", "locate"]
+__all__ = [
+    "RUN_TRAILER",
+    "SAVE_TRAILER",
+    "find_key",
+    "find_run",
+    "find_trailer",
+    "history_of",
+    "locate",
+]
 
 SHOWN = 10
+RUN_TRAILER, SAVE_TRAILER = "Run-Id", "Save-Id"
+"""The trailers by which adapters name the run and the memory operation of a commit."""
 
 
 def find_key(snapshot: Snapshot, text: str) -> str:
@@ -122,7 +132,7 @@ def find_run(commits: Iterable[Commit], start: str) -> str:
         ValidationError: several ids start with it; the message lists them.
     """
     try:
-        return find_trailer(commits, "Run-Id", start)
+        return find_trailer(commits, RUN_TRAILER, start)
     except NotFoundError:  # the run may be named only in the provenance of records
         return start
 

@@ -30,19 +30,19 @@ class _Branches(RepositoryBase):
         """The id of the commit that each branch points at, by name."""
         return ref_names(self.blocks, BRANCH)
 
-    def create_branch(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
+    def create_branch(self, name: str, revision: Revision = DEFAULT_BRANCH) -> Commit:
         """Make a branch. It costs nothing, however large the memory.
 
         Args:
             name: its name.
-            at: the revision that it starts from.
+            revision: where it starts.
 
         Raises:
             AlreadyExistsError: there is one of that name.
             NotFoundError: the revision names nothing.
             ValidationError: the name is not valid for a branch, or has the form of a commit id.
         """
-        return self._create(branch_ref(name), "branch", name, at)
+        return self._create(branch_ref(name), "branch", name, revision)
 
     def delete_branch(self, name: str, *, expect: Revision | None = None) -> None:
         """Delete a branch; its commits stay in the reflog.
@@ -68,9 +68,9 @@ class _Branches(RepositoryBase):
         """The id of the commit that each tag names, by name."""
         return ref_names(self.blocks, TAG)
 
-    def create_tag(self, name: str, at: Revision = DEFAULT_BRANCH) -> Commit:
+    def create_tag(self, name: str, revision: Revision = DEFAULT_BRANCH) -> Commit:
         """Name a commit for good; arguments and errors as in `create_branch`."""
-        return self._create(tag_ref(name), "tag", name, at)
+        return self._create(tag_ref(name), "tag", name, revision)
 
     def delete_tag(self, name: str) -> None:
         """Delete a tag; errors as in `delete_branch`."""
@@ -87,12 +87,12 @@ class _Branches(RepositoryBase):
             raise EngineError(f"{self.url} keeps no reflog")
         return self.blocks.can.reflog.reflog(branch_ref(branch))
 
-    def _create(self, ref: str, kind: str, name: str, at: Revision) -> Commit:
+    def _create(self, ref: str, kind: str, name: str, revision: Revision) -> Commit:
         self._check_writable()
         check_new_name(name, kind)
-        commit, what = self.resolve(at), f"{kind} {name!r}"
+        commit, what = self.resolve(revision), f"{kind} {name!r}"
         try:
-            update = self._update(ref, None, commit.cid, f"create {what} at {named(at)}")
+            update = self._update(ref, None, commit.cid, f"create {what} at {named(revision)}")
             write_ref(self.blocks, {}, update, [commit.cid])
         except RefConflictError:
             raise AlreadyExistsError(f"{self.url} has a {what} already") from None

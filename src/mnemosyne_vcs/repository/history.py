@@ -5,7 +5,7 @@ from datetime import datetime
 from itertools import islice
 
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
-from mnemosyne_vcs.format.validation import check_limit, check_moment, check_text
+from mnemosyne_vcs.format.validation import check_limit, check_moment, check_text, check_trailer
 from mnemosyne_vcs.graph import Verdict, bisect, is_ancestor, merge_bases
 from mnemosyne_vcs.history import log
 from mnemosyne_vcs.history.blame import blame, blame_all, blame_field
@@ -31,6 +31,7 @@ class _History(RepositoryBase):
         agent: str | None = None,
         run: str | None = None,
         source: str | None = None,
+        trailer: tuple[str, str] | None = None,
         since: datetime | int | None = None,
         until: datetime | int | None = None,
         first_parent: bool = False,
@@ -40,7 +41,7 @@ class _History(RepositoryBase):
         """Commits up to a revision, newest first.
 
         All filters must hold together. Agent, run and source are those of the records that a
-        commit wrote; a run is also found by the trailer `Run-Id`.
+        commit wrote.
 
         Args:
             revision: where to start.
@@ -48,8 +49,10 @@ class _History(RepositoryBase):
             prefix: only commits that changed a key that starts with this.
             author: only commits of this author.
             agent: only commits that wrote a record of this agent.
-            run: only commits of this run.
+            run: only commits that wrote a record of this run.
             source: only commits that wrote a record from this source.
+            trailer: only commits that have a trailer of this name and value. With `run`, either is
+                enough: a commit that only deletes has no record that names its run.
             since: only commits of this time or later: a datetime (naive means UTC) or UTC
                 milliseconds.
             until: only commits of this time or earlier, and those dated in the future: a clock
@@ -61,7 +64,7 @@ class _History(RepositoryBase):
 
         Raises:
             NotFoundError: the revision names nothing, or no commit has had the key.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the text is not a valid revision.
             ValidationError: both key and prefix are given, `all` is given with a revision or with
                 `first_parent`, or an argument is not what it should be.
         """
@@ -69,20 +72,21 @@ class _History(RepositoryBase):
         if all and (first_parent or revision != DEFAULT_BRANCH):
             raise ValidationError("a log of all branches takes neither a revision nor first_parent")
         heads = self._named_commits() if all else [self.resolve(revision)]
-        wanted = log.Wanted(
+        wanted = log.LogFilter(
             None if key is None else check_text(key, "key"),
             None if prefix is None else check_text(prefix, "prefix"),
             author,
             agent,
             run,
             source,
+            None if trailer is None else check_trailer(trailer),
             None if since is None else check_moment(since, "since"),
             None if until is None else check_moment(until, "until"),
             self._writer.clock(),
         )
         return islice(log.log(self.blocks, heads, wanted, first_parent=first_parent), limit)
 
-    def history(self, key: str, at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
+    def history(self, key: str, revision: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
         """Every value that a key has had up to a revision, newest first, through moves and merges.
 
         Raises:
@@ -90,14 +94,16 @@ class _History(RepositoryBase):
             InvalidRevisionError: the revision is not one.
             ValidationError: the key is not a string, or cannot be encoded.
         """
-        return log.history(self.blocks, check_text(key, "key"), self.resolve(at))
+        return log.history(self.blocks, check_text(key, "key"), self.resolve(revision))
 
-    def blame(self, key: str, at: Revision = DEFAULT_BRANCH, *, field: str | None = None) -> Blame:
+    def blame(
+        self, key: str, revision: Revision = DEFAULT_BRANCH, *, field: str | None = None
+    ) -> Blame:
         """Who gave a key, or one field of it, the value that it has, or who deleted it.
 
         Args:
             key: the key.
-            at: the revision to look from.
+            revision: where to look from.
             field: a path in the content such as `plan.tier`; see `history.fields.value_at`.
 
         Raises:
@@ -106,12 +112,12 @@ class _History(RepositoryBase):
             InvalidRevisionError: the revision is not one.
             ValidationError: key or field is not a string, or cannot be encoded.
         """
-        key, commit = check_text(key, "key"), self.resolve(at)
+        key, commit = check_text(key, "key"), self.resolve(revision)
         if field is not None:
             return blame_field(self.blocks, key, check_text(field, "field"), commit)
         return blame(self.blocks, key, commit)
 
-    def blame_all(self, prefix: str = "", at: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
+    def blame_all(self, prefix: str = "", revision: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
         """Who wrote each record whose key starts with a prefix, in order of key.
 
         Raises:
@@ -119,7 +125,7 @@ class _History(RepositoryBase):
             InvalidRevisionError: the revision is not one.
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
-        return blame_all(self.blocks, check_text(prefix, "prefix"), self.resolve(at))
+        return blame_all(self.blocks, check_text(prefix, "prefix"), self.resolve(revision))
 
     def diff(self, a: Revision, b: Revision = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
         """The keys whose values differ between two revisions, in order of key.
@@ -168,7 +174,7 @@ class _History(RepositoryBase):
         Raises:
             InconclusiveError: only skipped commits are left to choose from.
             NotFoundError: a revision names nothing, or the fault is not there at `bad`.
-            InvalidRevisionError: a revision is none.
+            InvalidRevisionError: a text is not a valid revision.
             ValidationError: the fault is there at `good` already, `good` is not in the past of
                 `bad`, or the predicate gave something else than true, false or `"skip"`.
         """
@@ -208,7 +214,7 @@ class _History(RepositoryBase):
 
         Raises:
             NotFoundError: a revision names nothing.
-            InvalidRevisionError: a revision is none.
+            InvalidRevisionError: a text is not a valid revision.
         """
         ours, theirs = self.resolve(a), self.resolve(b)
         return merge_bases(self.blocks.walk(), [ours.cid], theirs.cid)[-1]

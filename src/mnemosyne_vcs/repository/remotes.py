@@ -10,7 +10,7 @@ from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import RefConflictError
 from mnemosyne_vcs.merge.branches import merge, require_related
 from mnemosyne_vcs.merge.operation import Operation, Options, Plan, Step
-from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
+from mnemosyne_vcs.merge.resolutions import OnConflict, Resolution
 from mnemosyne_vcs.model import Commit, Revision
 from mnemosyne_vcs.refs import DEFAULT_BRANCH, ROOT_COMMIT, branch_ref, ref_names, remote_ref
 from mnemosyne_vcs.repository.base import RepositoryBase
@@ -164,7 +164,7 @@ class _Remotes(_Branches):
         message: str = "",
         trailers: Mapping[str, str] | None = None,
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         allow_mixed_vectors: bool = False,
         allow_unrelated: bool = False,
         progress: Progress | None = None,
@@ -183,7 +183,7 @@ class _Remotes(_Branches):
             message: why, if there is a merge commit.
             trailers: further facts by name for that commit.
             resolutions: how to settle the conflict of each key, as in `merge`.
-            strategy: how to settle all other conflicts, as in `merge`.
+            on_conflict: how to settle all other conflicts, as in `merge`.
             allow_mixed_vectors: as in `merge`; a branch that is made or moved on is taken as it is.
             allow_unrelated: merge also what has nothing in common with the branch here but the
                 first commit, as is so of a store that was named by mistake.
@@ -206,14 +206,14 @@ class _Remotes(_Branches):
             allow_mixed_vectors,
             self._expected(expect),
             resolutions,
-            strategy,
+            on_conflict,
             trailers,
         )
         operation, missing = self._pulling(
             remote, branch, into or branch, options, allow_unrelated, progress
         )
         if missing is not None:
-            return self.create_branch(operation.branch, at=missing)
+            return self.create_branch(operation.branch, revision=missing)
         return self._run(operation)
 
     def plan_pull(
@@ -226,7 +226,7 @@ class _Remotes(_Branches):
         message: str = "",
         trailers: Mapping[str, str] | None = None,
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         allow_mixed_vectors: bool = False,
         allow_unrelated: bool = False,
         progress: Progress | None = None,
@@ -247,7 +247,7 @@ class _Remotes(_Branches):
             allow_mixed_vectors,
             self._expected(expect),
             resolutions,
-            strategy,
+            on_conflict,
             trailers,
         )
         operation, missing = self._pulling(
@@ -259,7 +259,7 @@ class _Remotes(_Branches):
         return replace(
             operation.plan(ROOT_COMMIT),
             kind="new-branch",
-            _apply=lambda: self.create_branch(name, at=made),
+            _apply=lambda: self.create_branch(name, revision=made),
         )
 
     def _pulling(

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from mnemosyne_vcs.format.validation import check_text
+from mnemosyne_vcs.format.validation import check_text, check_trailer
 from mnemosyne_vcs.merge import branches, undo
 from mnemosyne_vcs.merge.operation import Operation, Options, Plan
-from mnemosyne_vcs.merge.resolutions import Resolution, Strategy
+from mnemosyne_vcs.merge.resolutions import OnConflict, Resolution
 from mnemosyne_vcs.model import Commit, Revision, named
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
 from mnemosyne_vcs.repository.base import RepositoryBase
@@ -19,14 +19,14 @@ class _Undo(RepositoryBase):
 
     def merge(
         self,
-        source: Revision,
+        revision: Revision,
         into: str = DEFAULT_BRANCH,
         *,
         author: str | None = None,
         message: str = "",
         trailers: Mapping[str, str] | None = None,
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         fast_forward: bool = False,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
@@ -39,14 +39,14 @@ class _Undo(RepositoryBase):
         JSON object by key.
 
         Args:
-            source: the revision to merge.
+            revision: what to merge.
             into: the branch.
             author: who merges; the repository's author if not given.
             message: why.
             trailers: further facts by name for the commit.
             resolutions: how to settle the conflict of each key: `ours` (as on the branch),
-                `theirs`, `base` (as both started), `delete`, or `mnemosyne_vcs.value(...)`.
-            strategy: how to settle all other conflicts: one of the words, or a function that is
+                `theirs`, `base` (as both started), `delete`, or a `Replacement`.
+            on_conflict: how to settle all other conflicts: one of the words, or a function that is
                 given the conflict and returns a resolution, or None to leave it. It is asked again
                 if the branch moves meanwhile.
             fast_forward: if the branch has nothing of its own, move it to the revision and write
@@ -63,7 +63,7 @@ class _Undo(RepositoryBase):
             DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such branch or revision.
-            InvalidRevisionError: the revision is none.
+            InvalidRevisionError: the text is not a valid revision.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the store failed, and the merge is not in it.
             ValidationError: a resolution is malformed, or names a key without a conflict.
@@ -74,21 +74,21 @@ class _Undo(RepositoryBase):
             allow_mixed_vectors,
             self._expected(expect),
             resolutions,
-            strategy,
+            on_conflict,
             trailers,
         )
-        return self._run(self._merging(source, into, options, fast_forward=fast_forward))
+        return self._run(self._merging(revision, into, options, fast_forward=fast_forward))
 
     def plan_merge(
         self,
-        source: Revision,
+        revision: Revision,
         into: str = DEFAULT_BRANCH,
         *,
         author: str | None = None,
         message: str = "",
         trailers: Mapping[str, str] | None = None,
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         fast_forward: bool = False,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
@@ -104,16 +104,16 @@ class _Undo(RepositoryBase):
             allow_mixed_vectors,
             self._expected(expect),
             resolutions,
-            strategy,
+            on_conflict,
             trailers,
         )
-        return self._merging(source, into, options, fast_forward=fast_forward).plan()
+        return self._merging(revision, into, options, fast_forward=fast_forward).plan()
 
     def _merging(
-        self, source: Revision, into: str, options: Options, *, fast_forward: bool
+        self, revision: Revision, into: str, options: Options, *, fast_forward: bool
     ) -> Operation:
-        theirs = self.resolve(source)
-        message = options.message or f"merge {named(source)} into {into}"
+        theirs = self.resolve(revision)
+        message = options.message or f"merge {named(revision)} into {into}"
         return Operation(
             self._writer,
             into,
@@ -125,8 +125,7 @@ class _Undo(RepositoryBase):
         self,
         n: int = 1,
         *,
-        run: str | None = None,
-        save: str | None = None,
+        trailer: tuple[str, str] | None = None,
         branch: str = DEFAULT_BRANCH,
         author: str | None = None,
         message: str = "",
@@ -140,8 +139,8 @@ class _Undo(RepositoryBase):
 
         Args:
             n: how many of the branch's newest commits.
-            run: instead, every commit whose trailer `Run-Id` is this.
-            save: instead, every commit whose trailer `Save-Id` is this.
+            trailer: instead, every commit with a trailer of this name and value, such as
+                `("Run-Id", "run-118")`.
             branch: the branch.
             author: who undoes; the repository's author if not given.
             message: why.
@@ -158,17 +157,16 @@ class _Undo(RepositoryBase):
             RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such commit or branch.
             ReadOnlyError: the repository was opened for reading.
-            ValidationError: `n` is less than 1.
+            ValidationError: `n` is less than 1, or the trailer is not a pair of texts.
         """
         options = Options(author, message, allow_mixed_vectors, self._expected(expect))
-        return self._run(self._undoing(n, run, save, branch, options))
+        return self._run(self._undoing(n, trailer, branch, options))
 
     def plan_undo(
         self,
         n: int = 1,
         *,
-        run: str | None = None,
-        save: str | None = None,
+        trailer: tuple[str, str] | None = None,
         branch: str = DEFAULT_BRANCH,
         author: str | None = None,
         message: str = "",
@@ -181,15 +179,14 @@ class _Undo(RepositoryBase):
             MnemosyneError: as `undo` raises, except for conflicts, which the plan holds.
         """
         options = Options(author, message, allow_mixed_vectors, self._expected(expect))
-        return self._undoing(n, run, save, branch, options).plan()
+        return self._undoing(n, trailer, branch, options).plan()
 
     def _undoing(
-        self, n: int, run: str | None, save: str | None, branch: str, options: Options
+        self, n: int, trailer: tuple[str, str] | None, branch: str, options: Options
     ) -> Operation:
-        trailer = ("Run-Id", run) if run is not None else None
-        trailer = ("Save-Id", save) if save is not None else trailer
+        wanted = None if trailer is None else check_trailer(trailer)
         return Operation(
-            self._writer, branch, lambda head: undo.undo(self.blocks, head, n, trailer), options
+            self._writer, branch, lambda head: undo.undo(self.blocks, head, n, wanted), options
         )
 
     def revert(
@@ -201,7 +198,7 @@ class _Undo(RepositoryBase):
         author: str | None = None,
         message: str = "",
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Commit:
@@ -217,9 +214,9 @@ class _Undo(RepositoryBase):
             message: why.
             resolutions: how to settle the conflict of each key: `ours` is what the branch has,
                 `theirs` what was there before the commit, `base` what the commit made; or
-                `delete`, or `mnemosyne_vcs.value(...)`.
-            strategy: how to settle the other conflicts: one of those words, or a function that is
-                given the conflict and returns a resolution, or None to leave it.
+                `delete`, or a `Replacement`.
+            on_conflict: how to settle the other conflicts: one of those words, or a function that
+                is given the conflict and returns a resolution, or None to leave it.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
@@ -237,7 +234,7 @@ class _Undo(RepositoryBase):
                 key without a conflict.
         """
         options = Options(
-            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
         return self._run(self._reverting(revision, branch, parent, options))
 
@@ -250,7 +247,7 @@ class _Undo(RepositoryBase):
         author: str | None = None,
         message: str = "",
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Plan:
@@ -260,7 +257,7 @@ class _Undo(RepositoryBase):
             MnemosyneError: as `revert` raises, except for conflicts, which the plan holds.
         """
         options = Options(
-            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
         return self._reverting(revision, branch, parent, options).plan()
 
@@ -284,7 +281,7 @@ class _Undo(RepositoryBase):
         author: str | None = None,
         message: str = "",
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Commit:
@@ -301,9 +298,9 @@ class _Undo(RepositoryBase):
             message: why; the commit's own message if not given.
             resolutions: how to settle the conflict of each key: `ours` is what the branch has,
                 `theirs` what the commit made, `base` what was there before the commit; or
-                `delete`, or `mnemosyne_vcs.value(...)`.
-            strategy: how to settle the other conflicts: one of those words, or a function that is
-                given the conflict and returns a resolution, or None to leave it.
+                `delete`, or a `Replacement`.
+            on_conflict: how to settle the other conflicts: one of those words, or a function that
+                is given the conflict and returns a resolution, or None to leave it.
             allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
                 there were only such of one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
@@ -321,7 +318,7 @@ class _Undo(RepositoryBase):
                 key without a conflict.
         """
         options = Options(
-            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
         return self._run(self._picking(revision, branch, parent, options))
 
@@ -334,7 +331,7 @@ class _Undo(RepositoryBase):
         author: str | None = None,
         message: str = "",
         resolutions: Mapping[str, Resolution] | None = None,
-        strategy: Strategy | None = None,
+        on_conflict: OnConflict | None = None,
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Plan:
@@ -344,7 +341,7 @@ class _Undo(RepositoryBase):
             MnemosyneError: as `cherry_pick` raises, except for conflicts, which the plan holds.
         """
         options = Options(
-            author, message, allow_mixed_vectors, self._expected(expect), resolutions, strategy
+            author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
         return self._picking(revision, branch, parent, options).plan()
 
@@ -359,9 +356,9 @@ class _Undo(RepositoryBase):
 
     def restore(
         self,
-        from_: Revision,
         prefix: str = "",
         *,
+        source: Revision,
         branch: str = DEFAULT_BRANCH,
         author: str | None = None,
         message: str = "",
@@ -374,8 +371,8 @@ class _Undo(RepositoryBase):
         commit.
 
         Args:
-            from_: the revision.
             prefix: only keys that start with this; a whole key is one too.
+            source: the revision to take the records from.
             branch: the branch to change.
             author: who restores; the repository's author if not given.
             message: why.
@@ -392,18 +389,18 @@ class _Undo(RepositoryBase):
             DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
             NotFoundError: there is no such revision or branch.
-            InvalidRevisionError: the revision is not one.
+            InvalidRevisionError: the text is not a valid revision.
             ValidationError: the prefix is not a string, or cannot be encoded.
             ReadOnlyError: the repository was opened for reading.
         """
         options = Options(author, message, allow_mixed_vectors, self._expected(expect))
-        return self._run(self._restoring(from_, prefix, branch, options))
+        return self._run(self._restoring(prefix, source, branch, options))
 
     def plan_restore(
         self,
-        from_: Revision,
         prefix: str = "",
         *,
+        source: Revision,
         branch: str = DEFAULT_BRANCH,
         author: str | None = None,
         message: str = "",
@@ -416,13 +413,13 @@ class _Undo(RepositoryBase):
             MnemosyneError: as `restore` raises, except for conflicts, which the plan holds.
         """
         options = Options(author, message, allow_mixed_vectors, self._expected(expect))
-        return self._restoring(from_, prefix, branch, options).plan()
+        return self._restoring(prefix, source, branch, options).plan()
 
-    def _restoring(self, from_: Revision, prefix: str, branch: str, options: Options) -> Operation:
-        source, prefix = self.resolve(from_), check_text(prefix, "prefix")
+    def _restoring(self, prefix: str, source: Revision, branch: str, options: Options) -> Operation:
+        commit, prefix = self.resolve(source), check_text(prefix, "prefix")
         return Operation(
             self._writer,
             branch,
-            lambda head: undo.restore(self.blocks, head, source, prefix),
+            lambda head: undo.restore(self.blocks, head, commit, prefix),
             options,
         )

@@ -103,10 +103,10 @@ class Story:
         self.write("other")
 
     def merge(self):
-        self.repo.merge("other", strategy="theirs", allow_mixed_vectors=True)
+        self.repo.merge("other", on_conflict="theirs", allow_mixed_vectors=True)
 
     def forward(self):
-        self.repo.merge("main", into="other", strategy="theirs", allow_mixed_vectors=True)
+        self.repo.merge("main", into="other", on_conflict="theirs", allow_mixed_vectors=True)
         self.write("other")
         self.repo.merge("other", fast_forward=True, allow_mixed_vectors=True)
 
@@ -124,7 +124,7 @@ class Story:
         """Delete the branch and make it again from the other one."""
         self.repo.delete_branch("main")
         assert self.repo.vector_indexes() == {}
-        self.repo.create_branch("main", at="other")
+        self.repo.create_branch("main", revision="other")
         assert self.repo.vector_indexes() == {}
         self.repo.create_vector_index()
 

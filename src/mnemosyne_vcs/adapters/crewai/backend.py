@@ -144,7 +144,7 @@ class MnemosyneStorageBackend:
             ValidationError: the name is none for a branch.
         """
         if branch not in self.repository.branches():
-            self.repository.create_branch(branch, at=self._revision or self.branch)
+            self.repository.create_branch(branch, revision=self._revision or self.branch)
         return self._sibling(branch, None)
 
     def at(self, revision: Revision) -> Self:

@@ -13,7 +13,7 @@ from mnemosyne_vcs.cli.plan_and_apply import Action, Options, plan_and_apply
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.operation import Plan
-from mnemosyne_vcs.merge.resolutions import Strategy
+from mnemosyne_vcs.merge.resolutions import OnConflict
 
 
 @click.command("cherry-pick", cls=Verb)
@@ -36,7 +36,7 @@ def command(
     revision: str,
     parent: int,
     resolve: tuple[str, ...],
-    strategy: Strategy | None,
+    on_conflict: OnConflict | None,
     allow_mixed_vectors: bool,
     message: str,
     author: str | None,
@@ -47,7 +47,7 @@ def command(
     Conflicts are resolved as in `mnem merge`: ours is what the branch has, theirs what the commit
     wrote, base what was there before it.
     """
-    options = Options(resolutions(resolve), strategy, dry_run, yes=True)
+    options = Options(resolutions(resolve), on_conflict, dry_run, yes=True)
     repository = session.open(author=None if dry_run else session.author(author))
     commit, branch = repository.resolve(revision), session.branch
     run = partial(

@@ -14,7 +14,7 @@ from mnemosyne_vcs.cli.output import Output, Part, Styled
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.format.validation import check_limit
 from mnemosyne_vcs.model import Commit
-from mnemosyne_vcs.present.lookup import find_run, history_of
+from mnemosyne_vcs.present.lookup import RUN_TRAILER, find_run, history_of
 from mnemosyne_vcs.present.to_json import commit_json
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.repository import Repository
@@ -99,9 +99,11 @@ def _wanted(
 ) -> Iterator[Commit]:
     now = time.time_ns() // 1_000_000
     log = partial(repository.log, all=True) if every else partial(repository.log, at)
+    run = None if run is None else find_run(log(), run)
     return log(
         key=key if key is None or every else history_of(repository, key, at)[0],
-        run=None if run is None else find_run(log(), run),
+        run=run,
+        trailer=None if run is None else (RUN_TRAILER, run),
         since=None if since is None else parse_time(since, now),
         until=None if until is None else parse_time(until, now),
         **others,

@@ -13,7 +13,7 @@ from mnemosyne_vcs.cli.plan_and_apply import Action, Options, plan_and_apply
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.operation import Plan
-from mnemosyne_vcs.merge.resolutions import Strategy
+from mnemosyne_vcs.merge.resolutions import OnConflict
 
 
 @click.command("merge", cls=Verb)
@@ -36,7 +36,7 @@ def command(
     source: str,
     into: str | None,
     resolve: tuple[str, ...],
-    strategy: Strategy | None,
+    on_conflict: OnConflict | None,
     ff: bool,
     allow_mixed_vectors: bool,
     message: str,
@@ -47,13 +47,13 @@ def command(
 
     They are what SOURCE has changed since the merge base. Records that both have changed are
     merged field by field. On a terminal, mnem asks how to resolve each conflict. Elsewhere, give
-    a --resolve for each or a --strategy for all; until every conflict is resolved, nothing is
+    a --resolve for each or --on-conflict for all; until every conflict is resolved, nothing is
     written and the exit code is 4.
 
     ours is what the branch has, theirs what SOURCE has, base what both started from, delete
     removes the record, and JSON is new content.
     """
-    options = Options(resolutions(resolve), strategy, dry_run, yes=True)
+    options = Options(resolutions(resolve), on_conflict, dry_run, yes=True)
     repository = session.open(author=None if dry_run else session.author(author))
     branch = into or session.branch
     run = partial(

@@ -21,7 +21,7 @@ from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.branches import require_related
 from mnemosyne_vcs.merge.operation import Plan
-from mnemosyne_vcs.merge.resolutions import Strategy
+from mnemosyne_vcs.merge.resolutions import OnConflict
 from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.present.to_json import commit_json
 from mnemosyne_vcs.repository import Repository
@@ -47,7 +47,7 @@ def command(
     remote: str,
     name: str | None,
     resolve: tuple[str, ...],
-    strategy: Strategy | None,
+    on_conflict: OnConflict | None,
     allow_mixed_vectors: bool,
     allow_unrelated: bool,
     message: str,
@@ -62,7 +62,7 @@ def command(
     If they have no history in common, REMOTE may be the wrong store, and nothing is merged unless
     --allow-unrelated is given. --dry-run fetches, but moves no branch here.
     """
-    options = Options(resolutions(resolve), strategy, dry_run, yes=True)
+    options = Options(resolutions(resolve), on_conflict, dry_run, yes=True)
     repository, output = session.open(author=session.author(author)), session.output
     into = session.branch
     name = name or into
@@ -109,7 +109,7 @@ def _make(
 ) -> None:
     """Create the branch that does not exist here."""
     if not dry_run:
-        show_commit(output, repository.create_branch(name, at=theirs))
+        show_commit(output, repository.create_branch(name, revision=theirs))
     elif output.as_json:
         output.json({"theirs": commit_json(theirs), "ours": None, "changes": [], "conflicts": []})
     else:

@@ -57,8 +57,8 @@ def command(
     output, branch, commit = session.output, session.branch, repository.resolve(source)
     restore = partial(
         repository.restore,
-        commit,
         prefix,
+        source=commit,
         branch=branch,
         message=message,
         allow_mixed_vectors=allow_mixed_vectors,

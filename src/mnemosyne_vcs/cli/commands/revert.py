@@ -13,7 +13,7 @@ from mnemosyne_vcs.cli.plan_and_apply import Action, Options, plan_and_apply
 from mnemosyne_vcs.cli.resolve_options import resolutions, resolve_options
 from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.merge.operation import Plan
-from mnemosyne_vcs.merge.resolutions import Strategy
+from mnemosyne_vcs.merge.resolutions import OnConflict
 
 
 @click.command("revert", cls=Verb)
@@ -37,7 +37,7 @@ def command(
     revision: str,
     parent: int,
     resolve: tuple[str, ...],
-    strategy: Strategy | None,
+    on_conflict: OnConflict | None,
     allow_mixed_vectors: bool,
     message: str,
     author: str | None,
@@ -51,7 +51,7 @@ def command(
     commit, base what the commit wrote.
     """
     check_askable(session, asks=not (dry_run or yes))
-    options = Options(resolutions(resolve), strategy, dry_run, yes)
+    options = Options(resolutions(resolve), on_conflict, dry_run, yes)
     repository = session.open(author=None if dry_run else session.author(author))
     commit, branch = repository.resolve(revision), session.branch
     run = partial(

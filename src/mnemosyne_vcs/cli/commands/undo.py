@@ -15,7 +15,7 @@ from mnemosyne_vcs.cli.session import Session
 from mnemosyne_vcs.errors import ConflictError
 from mnemosyne_vcs.merge.operation import Plan, unresolved_conflicts
 from mnemosyne_vcs.model import Commit
-from mnemosyne_vcs.present.lookup import find_trailer
+from mnemosyne_vcs.present.lookup import RUN_TRAILER, SAVE_TRAILER, find_trailer
 from mnemosyne_vcs.present.to_json import change_json, commit_json
 from mnemosyne_vcs.repository import Repository
 
@@ -52,16 +52,14 @@ def command(
         raise click.UsageError("give only one of -n, --run and --save")
     check_askable(session, asks=not (dry_run or yes))
     repository, output = session.open(author=session.author(author)), session.output
-    commits = repository.log(session.branch)
-    if run is not None:
-        run = find_trailer(commits, "Run-Id", run)
-    if save is not None:
-        save = find_trailer(commits, "Save-Id", save)
+    trailer = None
+    for name, start in ((RUN_TRAILER, run), (SAVE_TRAILER, save)):
+        if start is not None:
+            trailer = name, find_trailer(repository.log(session.branch), name, start)
     undo = partial(
         repository.undo,
         number or 1,
-        run=run,
-        save=save,
+        trailer=trailer,
         branch=session.branch,
         message=message,
         allow_mixed_vectors=allow_mixed_vectors,

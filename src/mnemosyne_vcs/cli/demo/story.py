@@ -134,7 +134,9 @@ def _second_run(desk: Desk, narrator: Narrator) -> tuple[Answer, Commit]:
 def _undo(desk: Desk, poisoned: Commit, narrator: Narrator) -> Commit:
     narrator.chapter("Take back what that run wrote")
     run = poisoned.trailers["Run-Id"]
-    undone = desk.repository.undo(run=run, author="support-lead", message="note 118 was misread")
+    undone = desk.repository.undo(
+        trailer=("Run-Id", run), author="support-lead", message="note 118 was misread"
+    )
     narrator.line(f"undo run {run}")
     narrator.line(f"commit {_summary(undone)}")
     return undone
