@@ -191,7 +191,7 @@ def test_revert(repo: Repository):
 
 def test_undo(repo: Repository):
     emptied(repo)
-    refused(repo.undo, run="reset")
+    refused(repo.undo, trailer=("Run-Id", "reset"))
     repo.undo(2)
     assert repo.at().dimensions() == [2]
 
@@ -203,7 +203,7 @@ def test_cherry_pick(repo: Repository):
 
 def test_restore(repo: Repository):
     emptied(repo)
-    refused(repo.restore, "main~2", "/a")
+    refused(repo.restore, "/a", source="main~2")
     repo.restore(source="main~2")
     assert repo.at().dimensions() == [2]
 
