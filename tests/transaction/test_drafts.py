@@ -170,7 +170,7 @@ def test_what_is_put_back_takes_the_place_of_a_draft(full):
     with full.transaction() as tx:
         tx.put("k/1", "anew")
         tx.put("k/2", "draft")
-    full.restore("main~2", "k/")
+    full.restore("k/", source="main~2")
     assert [full.at()[f"k/{number}"].content for number in (1, 2)] == [1, 2]
 
 
