@@ -14,11 +14,11 @@ MnemosyneError
 ├── ReadOnlyError (PermissionError) open the store for writing
 ├── CorruptObjectError              restore the object from a backup or a clone
 ├── FormatVersionError              upgrade Mnemosyne
-└── EngineError (OSError)           mend what is below: disk, permissions, server
+└── EngineError (OSError)           correct the cause: disk, permissions, server
     └── BusyError                   wait and try again
 ```
 
-`kind` is a stable word for machine readers (`--json`, servers); kinds are only ever added.
+`kind` is a stable word for programs (`--json`, servers); kinds are only added.
 """
 
 from collections.abc import Sequence
@@ -84,7 +84,7 @@ class ValidationError(MnemosyneError, ValueError):
 
 
 class DimensionError(ValidationError):
-    """A vector has another dimension, or comes from another model, than those it is to be among."""
+    """A vector has another dimension, or comes from another model, than those around it."""
 
     kind = "dimension"
 
@@ -110,7 +110,7 @@ class RefConflictError(ConflictError):
 
 
 class TransactionDoneError(MnemosyneError):
-    """A transaction was used after it was committed or given up."""
+    """A transaction was used after it was committed or rolled back."""
 
     kind = "transaction-done"
 
@@ -136,7 +136,7 @@ class ReadOnlyError(MnemosyneError, PermissionError):
 
 
 class CorruptObjectError(MnemosyneError):
-    """Stored bytes are not what their id says, do not follow the format, or are not all there."""
+    """Stored bytes are not what their id says, do not follow the format, or are incomplete."""
 
     kind = "corrupt"
 
@@ -148,7 +148,7 @@ class FormatVersionError(MnemosyneError):
 
 
 class EngineError(MnemosyneError, OSError):
-    """The engine below failed: disk, permissions, server or network."""
+    """The engine failed: disk, permissions, server or network."""
 
     kind = "engine"
 

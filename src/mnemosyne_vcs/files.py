@@ -1,4 +1,4 @@
-"""Files that are exported to and imported from, with the errors that say what to do."""
+"""Files to export to and import from."""
 
 import errno
 import os
@@ -34,7 +34,7 @@ __all__ = [
 ]
 
 File: TypeAlias = str | os.PathLike[str] | BinaryIO
-"""A file by its path, or a stream of bytes that is open."""
+"""A path, or an open binary stream."""
 
 _NO_LINKS = {errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS, errno.EMLINK}
 _LONGEST_PART = 200
@@ -44,7 +44,7 @@ def file_path(path: str | os.PathLike[str]) -> str:
     """The absolute path of a file to write or read.
 
     Raises:
-        ValidationError: it was surely meant otherwise, as with `~`, or is not a path.
+        ValidationError: it is not a path, or surely means something else, as with `~`.
         NotFoundError: it is relative, and the current directory is gone.
     """
     text = path_text(path)
@@ -69,19 +69,19 @@ def as_given(file: File) -> str | BinaryIO:
 
 
 def name_of(file: str | BinaryIO) -> str:
-    """What a file is called in messages."""
+    """The name of a file in messages."""
     return file if isinstance(file, str) else str(getattr(file, "name", "a stream"))
 
 
 @contextmanager
 def new_file(path: str | BinaryIO) -> Generator[BinaryIO]:
-    """A file to write, which appears at the path once it is complete and on the disk.
+    """A file to write, which appears at the path when it is complete and on the disk.
 
     Until then it has another name in the same directory; if the context is left by an exception,
-    it is removed. A stream, a pipe or a device gets what was written at the end, all or nothing.
+    it is removed. A stream, a pipe or a device gets everything at the end, or nothing.
 
     Raises:
-        AlreadyExistsError: a file is at that path.
+        AlreadyExistsError: the path exists already.
         BrokenPipeError: nobody reads the pipe any more.
         EngineError: it cannot be written.
         MnemosyneError: as `file_path` raises.
@@ -111,21 +111,21 @@ def new_file(path: str | BinaryIO) -> Generator[BinaryIO]:
             raise
         raise _unwritable(path, error) from error
     finally:
-        with suppress(OSError):  # renamed, or never made
+        with suppress(OSError):  # renamed, or never created
             partial.unlink()
 
 
 def temporary_beside(path: Path) -> Path:
-    """A name in the same directory that nothing has, for a file that shall become another one."""
+    """An unused name in the same directory, for a file that will be renamed."""
     name = os.fsdecode(os.fsencode(path.name)[:_LONGEST_PART])
     return path.parent / f".{name}.{secrets.token_hex(4)}.part"
 
 
 def put_in_place(partial: Path, path: Path) -> None:
-    """Give a complete file its name, durably, and leave alone what may have that name.
+    """Rename a complete file, durably, without replacing an existing one.
 
     Raises:
-        FileExistsError: something is at that path.
+        FileExistsError: the path exists already.
         OSError: it cannot be renamed.
     """
     try:
@@ -142,7 +142,7 @@ def put_in_place(partial: Path, path: Path) -> None:
 
 
 def sync_file(path: Path) -> None:
-    """Have a file, or the names in a directory, on the disk.
+    """Flush a file, or the names in a directory, to the disk.
 
     Raises:
         OSError: it cannot be written.
@@ -156,10 +156,10 @@ def sync_file(path: Path) -> None:
 
 @contextmanager
 def existing_file(path: str | BinaryIO) -> Generator[BinaryIO]:
-    """A file to read from its start; of a stream or a pipe, all that comes is read first.
+    """A file to read from its start; a stream or a pipe is read to its end first.
 
     Raises:
-        NotFoundError: there is none at that path.
+        NotFoundError: it does not exist.
         EngineError: it cannot be read.
         MnemosyneError: as `file_path` raises.
     """
@@ -200,7 +200,7 @@ def _poured_into(stream: BinaryIO, name: str) -> Generator[BinaryIO]:
 
 @contextmanager
 def _held(stream: BinaryIO, name: str) -> Generator[BinaryIO]:
-    """A temporary file with all that a stream gives."""
+    """A temporary file with the contents of a stream."""
     with TemporaryFile() as file:
         try:
             shutil.copyfileobj(stream, file)
@@ -211,10 +211,10 @@ def _held(stream: BinaryIO, name: str) -> Generator[BinaryIO]:
 
 
 def _is_stream(path: Path) -> bool:
-    """Whether something is at a path that is neither a file nor a directory."""
+    """Whether a path is neither a file nor a directory, but exists."""
     try:
         mode = path.stat().st_mode
-    except OSError:  # what is wrong is told when it is opened
+    except OSError:  # opening it raises the error
         return False
     return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode)
 

@@ -1,4 +1,4 @@
-"""A forked child begins with fresh caches: it inherits locks of threads that it does not have."""
+"""Fresh caches and locks for a forked child, which inherits locks of threads that it lacks."""
 
 import os
 from typing import Protocol
@@ -11,7 +11,7 @@ class Renewable(Protocol):
     """Something that holds locks."""
 
     def renew(self) -> None:
-        """Replace the locks and what they guard."""
+        """Replace the locks and the data that they guard."""
         ...
 
 

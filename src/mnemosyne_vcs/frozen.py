@@ -1,4 +1,4 @@
-"""Mappings that are part of a value: they cannot be changed, and can be hashed and pickled."""
+"""Immutable mappings, which can be hashed and pickled."""
 
 from collections.abc import Callable, Hashable
 from typing import Any, NoReturn, Self, TypeVar

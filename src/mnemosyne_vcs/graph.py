@@ -22,7 +22,7 @@ Lookup: TypeAlias = Callable[[Id], Commit]
 """Gives the commit that an id names."""
 
 Verdict: TypeAlias = bool | Literal["skip"]
-"""Whether something holds at a commit; `skip` where that cannot be told."""
+"""Whether something holds at a commit; `skip` if that cannot be decided."""
 
 
 def ancestors(lookup: Lookup, heads: Iterable[Id], *, since: int = 0) -> Iterator[Commit]:
@@ -33,7 +33,7 @@ def ancestors(lookup: Lookup, heads: Iterable[Id], *, since: int = 0) -> Iterato
     Args:
         lookup: gives a commit by its id.
         heads: ids of the commits to start from.
-        since: UTC milliseconds; commits older than this are left out with all before them.
+        since: UTC milliseconds; older commits are left out, with everything before them.
     """
     seen: set[Id] = set()
     queue: list[tuple[int, int, str, Commit]] = []
@@ -69,7 +69,7 @@ def first_parents(lookup: Lookup, head: Id) -> Iterator[Commit]:
 
 
 def is_ancestor(lookup: Lookup, ancestor: Id, descendant: Id) -> bool:
-    """Whether one commit is the other or lies in its past.
+    """Whether one commit is the other or in its past.
 
     Args:
         lookup: gives a commit by its id.
@@ -96,17 +96,17 @@ def bisect(
     """The commit that made something hold: it holds there, and not before.
 
     Searches the line of first parents from `bad` back to the past of `good`. If the answer is a
-    merge and it holds on a side that was merged, goes on there.
+    merge and it holds on a side that was merged, the search continues there.
 
     Args:
         lookup: gives a commit by its id.
-        probe: whether it holds at a commit; asked about each at most once.
+        probe: whether it holds at a commit; called at most once for each.
         good: id of a commit at which it does not hold.
         bad: id of a commit at which it holds, not in the past of `good`.
-        descend: whether to look into merged sides.
+        descend: whether to search merged sides.
 
     Raises:
-        InconclusiveError: the commits that are left all answered `skip`.
+        InconclusiveError: the answer for all remaining commits was `skip`.
     """
     line, known = _line(lookup, bad, good), good
     while True:
@@ -139,7 +139,7 @@ def _line(lookup: Lookup, head: Id, known: Id) -> list[Commit]:
 
 
 def _first(line: Sequence[Commit], probe: Callable[[Commit], Verdict]) -> int:
-    """Where in a line of commits, of which the last holds, the first one is that does."""
+    """The index of the first commit of a line at which it holds; it does at the last."""
     low, high = -1, len(line) - 1
     skipped: set[int] = set()
     while open_ones := [i for i in range(low + 1, high) if i not in skipped]:
@@ -159,8 +159,8 @@ def _first(line: Sequence[Commit], probe: Callable[[Commit], Verdict]) -> int:
 
 def _inconclusive(candidates: Sequence[Commit]) -> InconclusiveError:
     return InconclusiveError(
-        f"it was one of {len(candidates)} commits, and those that are left cannot be told apart; "
-        "look at the candidates yourself",
+        f"it was one of {len(candidates)} commits, and the rest were skipped; look at the "
+        "candidates yourself",
         candidates,
     )
 
@@ -169,13 +169,13 @@ _OURS, _THEIRS, _BELOW = 1, 2, 4
 
 
 def merge_bases(lookup: Lookup, ours: Collection[Id], theirs: Id) -> list[Commit]:
-    """The best common ancestors: those that are no ancestor of another common ancestor.
+    """The best common ancestors: those that are not an ancestor of another common ancestor.
 
     Reads the commits of either side down to the bases, and no further.
 
     Args:
         lookup: gives a commit by its id.
-        ours: ids of the commits of one side; several stand for a merge of all of them.
+        ours: ids of the commits of one side; several mean a merge of all of them.
         theirs: id of the commit of the other side.
 
     Returns:

@@ -13,17 +13,17 @@ Id: TypeAlias = bytes
 """The 36 bytes of a CIDv1: version 1, the codec, sha2-256, 32 bytes of digest."""
 
 DAG_CBOR = b"\x01\x71\x12\x20"
-"""How the id of a commit, a node or a record begins."""
+"""The first bytes of the id of a commit, a node or a record."""
 
 RAW = b"\x01\x55\x12\x20"
-"""How the id of a vector begins."""
+"""The first bytes of the id of a vector."""
 
 ID_START = "bafyrei"
-"""How the text of a commit's, node's or record's id begins."""
+"""The start of the text of a commit's, node's or record's id."""
 
 
 def text_id(block: Id) -> str:
-    """The id as people read it: multibase base32."""
+    """The id as text: multibase base32."""
     return libipld.encode_cid(block)
 
 
@@ -44,5 +44,5 @@ def parse_id(text: str) -> Id:
 
 
 def short_id(text: str) -> str:
-    """The part of an id that people are shown: ten characters, without what all ids share."""
+    """The part of an id that is shown to people: ten characters, without the common prefix."""
     return text.removeprefix(ID_START)[:10]

@@ -16,7 +16,7 @@ _Listed = Mapping[Id, IndexEntry]
 
 
 def wrong_entries(blocks: Blocks, commits: Iterable[Commit]) -> dict[Id, str]:
-    """What is wrong in the history index, by commit; nothing if the engine cannot list it.
+    """The errors in the history index, by commit; empty if the engine cannot list it.
 
     An index may lack commits: they are added when they are needed. But it must hold every ancestor
     of those that it holds. Others may write and collect garbage meanwhile.
@@ -41,7 +41,7 @@ def wrong_entries(blocks: Blocks, commits: Iterable[Commit]) -> dict[Id, str]:
 
 
 def _lacking(reached: Mapping[Id, Commit], listed: _Listed) -> list[Id]:
-    """The commits that the index lacks and must hold."""
+    """The commits that the index lacks but must hold."""
     needed: set[Id] = set()
     for block, commit in sorted(reached.items(), key=lambda each: -each[1].generation):
         if block in needed or block in listed:
@@ -50,7 +50,7 @@ def _lacking(reached: Mapping[Id, Commit], listed: _Listed) -> list[Id]:
 
 
 def _untrue(blocks: Blocks, listed: _Listed) -> dict[Id, str]:
-    """What is wrong with entries, by commit."""
+    """The errors in entries, by commit."""
     found = ((block, _fault(blocks, entry)) for block, entry in listed.items())
     return {block: fault for block, fault in found if fault is not None}
 
@@ -64,12 +64,12 @@ def _fault(blocks: Blocks, entry: IndexEntry) -> str | None:
     try:
         return _difference(entry, index_entry(blocks, commit))
     except (NotFoundError, CorruptObjectError):
-        return None  # what is damaged is told of itself, and what is collected needs no entry
+        return None  # damage is reported on its own, and a collected commit needs no entry
 
 
 def _difference(entry: IndexEntry, true: IndexEntry) -> str | None:
     if entry.transaction != true.transaction:
-        return f"says that this is of transaction {entry.transaction!r}, not {true.transaction!r}"
+        return f"gives this the transaction {entry.transaction!r}, not {true.transaction!r}"
     if extra := set(entry.keys).difference(true.keys):
         return f"says that this changed {_shown(extra)}"
     if lost := set(true.keys).difference(entry.keys):

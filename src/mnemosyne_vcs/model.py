@@ -53,7 +53,7 @@ ConflictKind = Literal["edit/edit", "edit/delete", "delete/edit", "add/add", "mo
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Where a record came from. Every field is optional; an empty one is unknown.
+    """The origin of a record. Every field is optional; an empty one is unknown.
 
     Attributes:
         source: the document, message, person or system that was observed.
@@ -63,7 +63,7 @@ class Provenance:
         tool_call: id of the tool call that produced the observation.
         observation: the observation itself, or an id of it.
         run: id of the run (a kickoff, a thread, a session).
-        derived_from: `(key, commit id)` of the records that this one was concluded from.
+        derived_from: `(key, commit id)` of the records that this one was derived from.
         trace_id: trace id of the tracing system in use, such as OpenTelemetry's.
         span_id: span id of the tracing system in use.
         note: free text.
@@ -97,7 +97,7 @@ class Provenance:
 
 
 UNKNOWN = Provenance()
-"""Where a record came from of which nothing is known."""
+"""The provenance of a record with no known field."""
 
 _PROVENANCE_FIELDS = tuple(each.name for each in fields(Provenance))
 
@@ -160,7 +160,7 @@ class Vectors(Mapping[str, "Vector"]):
 
 
 def _vectors_by_value(ids: Mapping[str, bytes], floats: Mapping[bytes, bytes]) -> Vectors:
-    """Vectors that hold their numbers, as they come out of a pickle."""
+    """Vectors that hold their numbers, as unpickled."""
 
     def load(block: bytes) -> "Vector":
         import numpy as np
@@ -178,12 +178,12 @@ class Record:
     that of key and transaction id. A pickled record holds its vectors and needs no repository.
 
     Attributes:
-        key: the `/`-separated path that it stands under.
+        key: its `/`-separated path.
         content: any JSON value.
         vectors: float32 vectors by name; `embedding` is the one named `""`.
         embedder: id of the model that made the vectors, if known.
         provenance: where the record came from.
-        event_time: when what it says happened, in UTC milliseconds, if known.
+        event_time: the time of the event that it describes, in UTC milliseconds, if known.
         transaction_id: id of the transaction that wrote it (32 hex digits).
         moved_from: the key that it was moved from by that transaction, if it was.
     """
@@ -226,9 +226,9 @@ class Record:
         return self.vectors.get("")
 
     def same_value(self, other: "Record") -> bool:
-        """Whether the other says the same, whoever wrote it: all but key and transaction."""
+        """Whether the other has the same value, apart from key and transaction."""
         return (
-            self.content == other.content  # which is quick, and tells most of them apart
+            self.content == other.content  # quick, and enough for most
             and self.comparable == other.comparable
             and self.vectors == other.vectors
         )
@@ -251,14 +251,14 @@ def _typed(value: object) -> object:
 
 @dataclass(frozen=True)
 class Commit:
-    """One state of the memory and how it came about.
+    """One state of the memory, with its origin.
 
     Attributes:
         id: the commit's id (a CIDv1 in base32).
-        parents: ids of the commits that it follows; a merge has two, the first one none.
+        parents: ids of the commits that it follows; a merge has two, the root commit none.
         tree: id of the tree that holds the records.
         transaction_id: id of the transaction that made it (32 hex digits).
-        author: who made it.
+        author: its author.
         message: why, in the author's words.
         timestamp_ms: UTC milliseconds since 1970, never before its parents'.
         generation: the length of the longest path back to the first commit.
@@ -279,7 +279,7 @@ class Commit:
         freeze(self, "trailers")
 
     def __str__(self) -> str:
-        """The commit's id, which names it wherever a revision is taken."""
+        """The commit's id, which can be used as a revision."""
         return self.id
 
     def __repr__(self) -> str:
@@ -300,12 +300,12 @@ class Commit:
 
     @property
     def short_id(self) -> str:
-        """The ten characters of `id` that `mnem` shows; they name the commit too."""
+        """The ten characters of `id` that `mnem` shows; also a revision."""
         return short_id(self.id)
 
     @cached_property
     def cid(self) -> Id:
-        """`id` as bytes, as the core knows it."""
+        """`id` as bytes."""
         return parse_id(self.id)
 
     @cached_property
@@ -320,12 +320,12 @@ class Commit:
 
     @property
     def time(self) -> datetime | int:
-        """`timestamp_ms` as an aware UTC datetime; as it is, if that is after the year 9999."""
+        """`timestamp_ms` as an aware UTC datetime; the number, if that is after the year 9999."""
         return moment_of(self.timestamp_ms)
 
 
 Revision: TypeAlias = str | Commit
-"""What names a commit: text such as `main~3` (see `mnemosyne_vcs.revision`), or the commit."""
+"""A name of a commit: text such as `main~3` (see `mnemosyne_vcs.revision`), or the commit."""
 
 
 def named(revision: Revision) -> str:
@@ -334,7 +334,7 @@ def named(revision: Revision) -> str:
 
 
 def moment_of(milliseconds: int) -> datetime | int:
-    """UTC milliseconds as an aware datetime; as they are, if no datetime can be that moment."""
+    """UTC milliseconds as an aware datetime; the number, if no datetime can be that moment."""
     try:
         return EPOCH + timedelta(milliseconds=milliseconds)
     except OverflowError:
@@ -344,7 +344,7 @@ def moment_of(milliseconds: int) -> datetime | int:
 def moment_text(milliseconds: int) -> str:
     """A time as a revision takes it, such as `2026-11-30 09:44:12Z`.
 
-    One that is not in the years 1 to 9999 is the number of milliseconds, such as `1790000000 ms`.
+    A time outside the years 1 to 9999 is the number of milliseconds, such as `1790000000 ms`.
     """
     found = moment_of(milliseconds)
     if isinstance(found, int):
@@ -357,7 +357,7 @@ class Change:
     """How one key differs between two states.
 
     Attributes:
-        key: the key; of a move, the new one.
+        key: the key; for a move, the new one.
         kind: `added`, `changed`, `removed` or `moved`.
         before: the record in the first state, None if it was not there.
         after: the record in the second state, None if it is not there.
@@ -378,12 +378,12 @@ class Conflict:
     """One key that two sides changed in ways that do not fit together.
 
     Attributes:
-        key: the key; of `same-id`, the first of the two keys in order.
+        key: the key; for `same-id`, the first of the two keys in order.
         kind: what each side did to it: ours first, theirs second.
         base: the record that both sides started from, if there was one.
         ours: the record on our side, None if it is not there.
         theirs: the record on their side, None if it is not there.
-        fields: the fields of the content that clash; empty where the whole record does.
+        fields: the fields of the content that clash; empty if the whole record does.
     """
 
     key: str
@@ -396,7 +396,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """Who gave a key the value that it has.
+    """The commit that set the value of a key.
 
     Attributes:
         key: the key.
@@ -429,10 +429,10 @@ class ReflogEntry:
     Attributes:
         name: the ref that moved.
         old: id of the commit that it pointed at, None if it was new.
-        new: id of the commit that it points at since, None if it was deleted.
+        new: id of the commit that it points at now, None if it was deleted.
         author: who moved it.
         timestamp_ms: UTC milliseconds since 1970.
-        message: what moved it.
+        message: what moved it, such as the commit's message.
     """
 
     name: str
@@ -444,5 +444,5 @@ class ReflogEntry:
 
     @property
     def time(self) -> datetime | int:
-        """`timestamp_ms` as an aware UTC datetime; as it is, if that is after the year 9999."""
+        """`timestamp_ms` as an aware UTC datetime; the number, if that is after the year 9999."""
         return moment_of(self.timestamp_ms)

@@ -1,7 +1,7 @@
-"""Paths as people and configurations give them.
+"""Paths from people and configurations.
 
-Mnemosyne makes files that are missing. So a path that was surely meant otherwise, such as
-`~/a.mnem` or a URL in quotes, is refused: it would become an empty file where nobody looks for it.
+Mnemosyne creates missing files. So a path that surely means something else, such as `~/a.mnem` or
+a URL in quotes, is refused: it would become an empty file in an unexpected place.
 """
 
 import os
@@ -23,10 +23,10 @@ def path_text(path: object, what: str = "a path") -> str:
 
     Args:
         path: the path.
-        what: what it is called in the error.
+        what: its name in the error.
 
     Raises:
-        ValidationError: it is neither a text nor a path of texts.
+        ValidationError: it is neither a str nor a path of str.
     """
     text = os.fspath(cast("os.PathLike[Any]", path)) if isinstance(path, os.PathLike) else path
     if not isinstance(text, str):
@@ -45,31 +45,31 @@ def require_trimmed(text: str, shown: str) -> None:
         ValidationError: it has some.
     """
     if "\0" in text:
-        raise ValidationError(f"{shown!r}: a path cannot hold NUL")
+        raise ValidationError(f"{shown!r}: a path cannot contain NUL")
     for place, character in (("begins", text[:1]), ("ends", text[-1:])):
         if character in _QUOTES and character:
             raise ValidationError(
                 f"{shown!r} {place} with a quotation mark; pass it without the quotes "
-                "(`docker --env-file` and some others do not take them off)"
+                "(`docker --env-file` and some other tools keep them)"
             )
         if character.isspace() or character == "\ufeff":
             raise ValidationError(
-                f"{shown!r} {place} with white space; pass it without (a file with Windows line "
-                "endings leaves \\r at the end)"
+                f"{shown!r} {place} with white space; pass it without that (a file with Windows "
+                "line endings leaves \\r at the end)"
             )
     if _CONTROL.search(text):
-        raise ValidationError(f"{shown!r} holds a control character; take it out")
+        raise ValidationError(f"{shown!r} contains a control character; remove it")
 
 
 def require_meant(path: str, shown: str) -> None:
-    """Refuse a path that was surely meant otherwise.
+    """Refuse a path that surely means something else.
 
     Args:
         path: the path.
         shown: what to show of it; without a password.
 
     Raises:
-        ValidationError: something in it was to be expanded, or it is a URL or a directory.
+        ValidationError: something in it needs expansion, or it is a URL or a directory.
     """
     if _HOME.match(path):
         raise ValidationError(
@@ -82,7 +82,7 @@ def require_meant(path: str, shown: str) -> None:
             "os.path.expandvars(path), or the whole path"
         )
     if "://" in path:
-        raise ValidationError(f"{shown!r} holds '://', and is not a URL that is known")
+        raise ValidationError(f"{shown!r} holds '://', but is not a known URL")
     if path.endswith(("/", os.sep)):
         raise ValidationError(f"{shown!r} names a directory; name a file in it")
 

@@ -1,4 +1,4 @@
-"""Re-embedding: giving the records of a branch the vectors of another model."""
+"""Re-embedding: replacing the vectors of a branch by those of another model."""
 
 import json
 from collections.abc import Callable
@@ -13,19 +13,19 @@ __all__ = ["Reembedding", "text_of"]
 
 
 def text_of(record: Record) -> str:
-    """What to embed of a record: its content if that is a text, else the content as JSON."""
+    """The text to embed for a record: its content if that is text, else the content as JSON."""
     content = record.content
     return content if isinstance(content, str) else json.dumps(content, ensure_ascii=False)
 
 
 class Reembedding:
-    """One change of model. A text is embedded once, however often the transaction is tried.
+    """A change of model. Each text is embedded once, even if the transaction is tried again.
 
     Args:
         embed: turns a list of texts into vectors, one each.
         vector: the name of the vectors to replace.
         embedder: id of the model.
-        text: what to embed of a record; None leaves the record as it is.
+        text: returns the text to embed for a record; None leaves the record as it is.
     """
 
     def __init__(
@@ -45,15 +45,15 @@ class Reembedding:
         """Replace the vectors of all records below a prefix that have one.
 
         Args:
-            transaction: what to do it in.
+            transaction: the transaction.
             prefix: what the keys start with.
 
         Returns:
-            Of how many records.
+            The number of records that were changed.
 
         Raises:
-            ValidationError: what is to be embedded is not a text, or the model has not given one
-                vector for each.
+            ValidationError: `text` did not return a string, or the model did not return one vector
+                for each text.
         """
         found: list[tuple[Record, str]] = []
         for record in transaction.scan(prefix):
@@ -79,6 +79,6 @@ def _checked(text: object, key: str) -> str:
     if isinstance(text, str):
         return text
     raise ValidationError(
-        f"text gave a {type(text).__name__} for {key!r}; it must give a string, or None to leave "
-        "the record as it is"
+        f"text returned a {type(text).__name__} for {key!r}; it must return a string, or None to "
+        "leave the record as it is"
     )

@@ -62,14 +62,14 @@ def _root_commit() -> tuple[Commit, bytes]:
 
 
 ROOT_COMMIT, _ROOT_BLOCK = _root_commit()
-"""The empty memory. Every history of every repository begins with this same commit."""
+"""The empty memory, the first commit of every repository."""
 
 
 def branch_ref(name: str) -> str:
     """The ref of a branch.
 
     Raises:
-        ValidationError: the name is none for a branch.
+        ValidationError: the name is not a valid branch name.
     """
     return BRANCH + check_name(name, "branch")
 
@@ -78,36 +78,36 @@ def tag_ref(name: str) -> str:
     """The ref of a tag.
 
     Raises:
-        ValidationError: the name is none for a tag.
+        ValidationError: the name is not a valid tag name.
     """
     return TAG + check_name(name, "tag")
 
 
 def check_new_name(name: str, what: str) -> None:
-    """Refuse a name under which a new branch or tag could not be told from a commit.
+    """Refuse a name for a new branch or tag that could also be a commit id.
 
     Args:
         name: its name.
-        what: what it is, for the message.
+        what: the word for it in the message.
 
     Raises:
         ValidationError: the name has the form of a commit id.
     """
     if is_commit_id(name):
         raise ValidationError(
-            f"{name!r} is not a valid name for a new {what}: it has the form of a commit id, and "
-            "revisions would mean the commit; choose another name"
+            f"{name!r} is not a valid name for a new {what}: it has the form of a commit id; "
+            "choose another name"
         )
 
 
 def remote_ref(remote: str, branch: str = "") -> str:
-    """The ref that remembers where a branch of a remote was; without a branch, how all begin.
+    """The ref of a branch of a remote; without a branch, the prefix of all.
 
     Raises:
-        ValidationError: the name is none for a remote.
+        ValidationError: the name is not a valid remote name.
     """
     if "/" in check_name(remote, "remote"):
-        raise ValidationError(f"{remote!r} is no name for a remote: it holds '/'")
+        raise ValidationError(f"{remote!r} is not a valid remote name: it contains '/'")
     return f"{REMOTE}{remote}/{branch}"
 
 
@@ -115,21 +115,22 @@ def branch_head(blocks: Blocks, name: str) -> Commit:
     """The commit that a branch points at now.
 
     Raises:
-        NotFoundError: there is no such branch.
+        NotFoundError: the branch does not exist.
     """
     head = blocks.engine.ref(branch_ref(name))
     if head is None:
         raise NotFoundError(
-            f"there is no branch {name!r} in {blocks.engine.url}; create_branch({name!r}) makes one"
+            f"there is no branch {name!r} in {blocks.engine.url}; create_branch({name!r}) "
+            "creates it"
         )
     return blocks.commit(head)
 
 
 def moved(branch: str, expect: Commit, head: Commit) -> RefConflictError:
-    """The error that says that a branch is not where a caller expects it."""
+    """The error for a branch that is not where the caller expects it."""
     return RefConflictError(
-        f"branch {branch!r} points at {head.id}, not at {expect.id} as expected; look at what has "
-        "changed, and try again"
+        f"branch {branch!r} points at {head.id}, not at {expect.id} as expected; look at the "
+        "changes, and try again"
     )
 
 
@@ -146,11 +147,11 @@ def ref_names(blocks: Blocks, kind: str) -> dict[str, str]:
 def write_ref(
     blocks: Blocks, objects: Mapping[Id, bytes], update: RefUpdate, upon: Collection[Id] = ()
 ) -> None:
-    """Write objects and move a ref, and find out what has happened if the answer is lost.
+    """Write objects and move a ref, and find out the outcome if the answer is lost.
 
-    The ref may come to stand upon commits that perhaps no other ref reaches. Such a commit may be
-    collected as garbage at any time until the ref has moved, so that this looks for it under the
-    write lock, where the engine has one.
+    The ref may depend on commits that perhaps no other ref reaches. Such a commit may be collected
+    as garbage until the ref has moved, so this checks under the write lock, if the engine has one,
+    that it is there.
 
     Args:
         blocks: the objects.
@@ -183,25 +184,25 @@ def _has_moved(blocks: Blocks, update: RefUpdate) -> bool:
 
 
 def what_is_lacking(engine: Engine) -> str | None:
-    """What makes a store no repository yet, or no more, and what to do; None if it has a branch."""
+    """Why a store is not a usable repository, and what to do; None if it has a branch."""
     if engine.refs(BRANCH):
         return None
     if not _holds_objects(engine):
         lacking = (
-            f"{engine.url} is empty: it has no first commit and no branch; `mnem init` or "
-            "create=True makes them, and a clone that broke off goes on if it is run again"
+            f"{engine.url} is empty: it has no commit and no branch; `mnem init` or "
+            "create=True creates them, and an interrupted clone continues if it is run again"
         )
     elif engine.refs() or _has_moves(engine):
         lacking = (
-            f"{engine.url} has no branch: all were deleted; make one with create_branch at a tag, "
-            "or at a commit that the reflog names"
+            f"{engine.url} has no branch: all were deleted; create one with create_branch at a "
+            "tag, or at a commit that the reflog names"
         )
     else:
         lacking = (
-            f"{engine.url} is incomplete: it holds objects, but no branch, as after a clone that "
-            "broke off; run the same clone again, which goes on from there"
+            f"{engine.url} is incomplete: it holds objects but no branch, as after an interrupted "
+            "clone; run the same clone again to continue it"
         )
-    return None if engine.refs(BRANCH) else lacking  # it may have been made meanwhile
+    return None if engine.refs(BRANCH) else lacking  # it may have been created meanwhile
 
 
 def _holds_objects(engine: Engine) -> bool:
@@ -226,7 +227,7 @@ def initialise(engine: Engine, *, when: int | None = None) -> None:
         when: UTC milliseconds, for the reflog; now if not given.
 
     Raises:
-        CorruptObjectError: the store holds objects and no ref, so that it is not empty.
+        CorruptObjectError: the store holds objects but no ref, so it is not empty.
         ReadOnlyError: the store was opened for reading.
         EngineError: the store failed.
     """

@@ -1,17 +1,17 @@
-"""Revisions: how a person names a commit.
+"""Revisions: the names of commits.
 
 ```
 main            a branch, else a tag
-origin/main     a branch of a remote, as it was when last heard of
+origin/main     a branch of a remote, as of the last fetch or push
 bafyrei…        a commit id, or a unique prefix of one; the leading bafyrei may be left out
 main~3          three commits back along first parents
 main^2          the second parent
 main@{2026-11-01T09:00Z}    what the branch pointed at then
-main@{yesterday}            likewise; also @{3 hours ago}, @{now}
+main@{yesterday}            the same; also @{3 hours ago}, @{now}
 main@{1}        what the branch pointed at before its last move
 ```
 
-Suffixes follow one another: `main@{yesterday}~2`.
+Suffixes can be combined: `main@{yesterday}~2`.
 """
 
 import re
@@ -55,7 +55,7 @@ def resolve(blocks: Blocks, revision: Revision, now: int) -> Commit:
 
     Raises:
         InvalidRevisionError: it is not a revision, or a prefix that several commits share.
-        NotFoundError: it names nothing.
+        NotFoundError: it names nothing that exists.
     """
     if isinstance(revision, Commit):
         return _by_id(blocks, revision.id)
@@ -63,11 +63,12 @@ def resolve(blocks: Blocks, revision: Revision, now: int) -> Commit:
     parsed = _REVISION.fullmatch(revision)
     if parsed is None:
         raise InvalidRevisionError(
-            f"{revision!r} is no revision; write a branch, tag or id, then ~N, ^N or @{{time}}"
+            f"{revision!r} is not a valid revision; write a branch, tag or id, then ~N, ^N or "
+            "@{time}"
         )
     name, steps = parsed["name"], list(_STEP.finditer(parsed["steps"]))
     if any(step["then"] is not None for step in steps[1:]):
-        raise InvalidRevisionError(f"{revision!r}: @{{…}} stands right behind a branch's name")
+        raise InvalidRevisionError(f"{revision!r}: @{{…}} must follow the name of a branch")
     if steps and steps[0]["then"] is not None:
         commit = _in_reflog(blocks, name, steps.pop(0)["then"], now)
     else:
@@ -78,11 +79,11 @@ def resolve(blocks: Blocks, revision: Revision, now: int) -> Commit:
 
 
 def find_commit(blocks: Blocks, text: str) -> Commit:
-    """The commit of an id, or of a start of one that no other commit shares.
+    """The commit with an id, or with a prefix of an id that no other commit has.
 
     Raises:
-        InvalidRevisionError: the text is not the start of an id, or several commits start so.
-        NotFoundError: no commit's id starts so.
+        InvalidRevisionError: the text is not a prefix of an id, or several commits have it.
+        NotFoundError: no commit id starts with it.
     """
     _check_text(text)
     if is_commit_id(text):
@@ -121,8 +122,7 @@ def _stepped(blocks: Blocks, commit: Commit, step: re.Match[str], revision: str)
 
 
 def _back(blocks: Blocks, commit: Commit, steps: int, revision: str) -> Commit:
-    """The commit some steps back along first parents, of which there are no more than its
-    generation says."""
+    """The commit some steps back along first parents, at most as many as its generation."""
     line = first_parents(blocks.walk(), commit.cid)
     found = next(islice(line, steps, None), None) if steps <= commit.generation else None
     if found is None:
@@ -133,7 +133,7 @@ def _back(blocks: Blocks, commit: Commit, steps: int, revision: str) -> Commit:
 
 
 def _number(digits: str) -> int:
-    """A number as written; one that is longer than any number of commits counts as the largest."""
+    """A number as written; one with too many digits counts as the largest."""
     digits = digits.lstrip("0") or "0"
     return int(digits) if len(digits) < len(str(maxsize)) else maxsize
 
@@ -147,7 +147,7 @@ def _named(blocks: Blocks, name: str) -> Commit:
     found = _the_one_that_starts(blocks, name)
     if found is None and name == "HEAD":
         raise NotFoundError(
-            "there is no HEAD here, since no branch is checked out: name one, such as `main`"
+            "there is no HEAD, since no branch is checked out: name one, such as `main`"
         )
     if found is None:
         raise NotFoundError(
@@ -173,7 +173,7 @@ def _by_id(blocks: Blocks, commit_id: str) -> Commit:
 
 
 def _by_prefix(blocks: Blocks, text: str) -> list[Commit]:
-    """At most two commits whose id, with or without its common start, starts with the text."""
+    """At most two commits whose id, with or without the common prefix, starts with the text."""
     if not re.fullmatch("[a-z2-7]+", text):
         return []
     starts = [text] if text.startswith(ID_START) else []
@@ -199,7 +199,7 @@ def _commits_from(blocks: Blocks, start: str) -> list[Commit]:
 
 
 def _whole_bytes(start: str) -> bytes:
-    """The bytes that every id starts with whose text starts so."""
+    """The bytes with which every id starts whose text starts with this."""
     digits = start[1:].upper()
     return b32decode(digits.ljust(-(-len(digits) // 8) * 8, "A"))[: len(digits) * 5 // 8]
 
@@ -232,7 +232,7 @@ def _nth(moves: list[ReflogEntry], back: int) -> str | None:
 
 
 def _as_of(moves: list[ReflogEntry], when: int, now: int) -> str | None:
-    """What the last move up to a time led to; one that is dated in the future was made by now."""
+    """The target of the last move up to a time; a move dated in the future counts as made now."""
     return next((move.new for move in moves if min(move.timestamp_ms, now) <= when), None)
 
 
@@ -244,7 +244,7 @@ def parse_time(text: str, now: int) -> int:
         now: the present time in UTC milliseconds.
 
     Raises:
-        InvalidRevisionError: the text is no time.
+        InvalidRevisionError: the text is not a valid time.
     """
     words = text.strip().lower()
     if words in ("now", "yesterday"):
@@ -255,6 +255,6 @@ def parse_time(text: str, now: int) -> int:
         moment = datetime.fromisoformat(text.strip())
     except ValueError:
         raise InvalidRevisionError(
-            f"{text!r} is no time; write 2026-11-01T09:00Z, yesterday or '3 hours ago'"
+            f"{text!r} is not a valid time; write 2026-11-01T09:00Z, yesterday or '3 hours ago'"
         ) from None
     return milliseconds_of(moment)

@@ -1,4 +1,4 @@
-"""A snapshot: the memory as it stood at one commit."""
+"""A snapshot: the memory at one commit."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
@@ -48,7 +48,7 @@ class Snapshot(Mapping[str, Record]):
 
     Args:
         blocks: the objects.
-        commit: the commit to look at.
+        commit: the commit.
         views: the cache of search views.
         embed: turns a text query into a vector, if the repository can.
 
@@ -103,7 +103,7 @@ class Snapshot(Mapping[str, Record]):
 
     @property
     def root(self) -> Id:
-        """Id of the root of its tree, for adapters: equal states have the same."""
+        """The id of the root of its tree, for adapters: equal states have equal roots."""
         return self._tree.root
 
     def __len__(self) -> int:
@@ -133,7 +133,7 @@ class Snapshot(Mapping[str, Record]):
             limit: how many records at most.
 
         Raises:
-            ValidationError: an argument is not what it should be.
+            ValidationError: an argument is of the wrong type.
         """
         limit = check_limit(limit)
         prefix = check_text(prefix, "prefix")
@@ -207,7 +207,7 @@ class Snapshot(Mapping[str, Record]):
         return pandas_frame(records, with_vectors=with_vectors)
 
     def count(self, prefix: str = "") -> int:
-        """How many keys start with a prefix, in O(log n).
+        """The number of keys that start with a prefix, in O(log n).
 
         Raises:
             ValidationError: the prefix is not a string, or cannot be encoded.
@@ -246,7 +246,7 @@ class Snapshot(Mapping[str, Record]):
             prefix: only keys that start with this.
             where: conditions on the content, or a function of the record; see
                 `mnemosyne_vcs.views.where.predicate`.
-            within: only these keys, as a view has selected them.
+            within: only these keys, selected by a view.
             limit: how many hits at most; 0 or less gives none.
             min_score: hits score at least this.
             vector: the name of the vectors to search.
@@ -259,8 +259,7 @@ class Snapshot(Mapping[str, Record]):
 
         Raises:
             DimensionError: there are such vectors, but none of the query's dimension.
-            ValidationError: the query is not a vector, or another argument is not what it should
-                be.
+            ValidationError: the query is not a vector, or another argument is of the wrong type.
         """
         prefix, vector = check_text(prefix, "prefix"), check_text(vector, "a vector's name")
         floats = vector_of_floats(floats_of(query, "the query", self._embed))
@@ -282,7 +281,7 @@ class Snapshot(Mapping[str, Record]):
         return [SearchHit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
     def view(self, make: Callable[[A], Kind[V]], argument: A) -> V:
-        """A view of this memory, which the repository keeps and carries along.
+        """A view of this snapshot, which the repository caches and keeps up to date.
 
         Args:
             make: the class of the view's kind, such as `mnemosyne_vcs.views.identity.IdentityKind`.
@@ -297,7 +296,7 @@ class Snapshot(Mapping[str, Record]):
         return self.view(VectorKind, name)
 
     def dimensions(self, name: str = "") -> list[int]:
-        """Which dimensions the vectors of one name have, in ascending order."""
+        """The dimensions of the vectors of one name, in ascending order."""
         index = self._index(name)
         found = None if index is None else index.dimensions()
         return sorted(self.vectors(name).dimensions() if found is None else found)
@@ -334,7 +333,7 @@ class Snapshot(Mapping[str, Record]):
 
 
 def _checked(key: object) -> str:
-    """The key, if it can be looked for."""
+    """The key, checked for its type."""
     if not isinstance(key, str):
         raise ValidationError(f"a key is a string, not {type(key).__name__}: {key!r:.80}")
     return key

@@ -1,4 +1,4 @@
-"""A tree as a value: its root, bound to the objects that it leads to."""
+"""A tree as a value: its root, with the store of its objects."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -35,11 +35,11 @@ class Tree:
         return cls.of(blocks, blocks.commit(commit.parent_cids[0]))
 
     def get(self, key: str) -> Id | None:
-        """The id of the record under a key, None if there is none."""
+        """The id of the record under a key, or None."""
         return tree.get(self.blocks.node, self.root, key)
 
     def record(self, key: str) -> Record | None:
-        """The record under a key, None if there is none."""
+        """The record under a key, or None."""
         block = self.get(key)
         return None if block is None else self.blocks.record(key, block)
 
@@ -56,7 +56,7 @@ class Tree:
         return tree.scan(self.blocks.node, self.root, prefix, start=start, reverse=reverse)
 
     def count(self, prefix: str = "") -> int:
-        """How many keys start with a prefix; told without reading records."""
+        """The number of keys that start with a prefix, without reading records."""
         return tree.count(self.blocks.node, self.root, prefix)
 
     def children(self, prefix: str = "") -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""Comparing JSON values by field: exact types, and what stands for a value that is not there."""
+"""Comparing JSON values by field, in exact types, with markers for missing values."""
 
 from enum import Enum
 from typing import Any, cast
@@ -9,11 +9,11 @@ __all__ = ["Missing", "content_at", "same_json"]
 
 
 class Missing(Enum):
-    """What stands for a value where there is none to compare with.
+    """A marker in place of a value that cannot be compared.
 
     Attributes:
         ABSENT: the field or record is not there.
-        UNKNOWN: what was there cannot be told; it equals nothing, not even itself.
+        UNKNOWN: the value cannot be determined; it equals nothing, not even itself.
     """
 
     ABSENT = "absent"
@@ -34,7 +34,7 @@ def same_json(a: Any, b: Any) -> bool:
 
 
 def content_at(content: JSON, path: list[str]) -> Any:
-    """The value at a path in a content, list items by number; `Missing.ABSENT` if there is none."""
+    """The value at a path in a content, list items by number; or `Missing.ABSENT`."""
     value: object = content
     for part in path:
         if isinstance(value, dict):

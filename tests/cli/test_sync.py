@@ -88,7 +88,7 @@ class TestKeepingUp:
         mnem("-s", str(store.path), "put", "theirs", "1")
         mnem("put", "mine", "1")
         before = head(store.path)
-        assert "pull them first, then push again" in mnem("push", code=4).stderr
+        assert "pull first, then push again" in mnem("push", code=4).stderr
         assert mnem("push", "--json", code=4).error["kind"] == "ref-conflict"
         assert head(store.path) == before
         assert mnem("pull", "--json").json["message"] == "merge origin/main into main"

@@ -154,7 +154,7 @@ def test_a_node_that_the_rule_would_cut_is_found(forger):
 
 def test_a_second_first_commit_is_found(forger):
     block = forger.commit(tree.EMPTY_ROOT, parents=(), generation=0)
-    assert "not the first commit" in forger.problems()[text_id(block)]
+    assert "not the root commit" in forger.problems()[text_id(block)]
 
 
 @pytest.mark.parametrize(

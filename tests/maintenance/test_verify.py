@@ -254,7 +254,7 @@ class TestIncomplete:
     def test_stores_without_a_branch(self, tmp_path: Path):
         engine = open_engine(tmp_path / "a.mnem", create=True)
         repo = Repository(engine)
-        assert "is empty: it has no first commit" in repo.verify().problems[0].message
+        assert "is empty: it has no commit" in repo.verify().problems[0].message
         assert repo.stats().commits == 0
         initialise(repo.blocks.engine, when=0)
         assert repo.verify().ok

@@ -209,17 +209,17 @@ def _varint(number: int) -> bytes:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "no CAR file"),
-        (b"\x80", "no CAR file"),
-        (b"PK\x03\x04 a zip file, or anything", "no CAR file"),
-        (b"\x05\xa0\x00\x00\x00\x00", "no CAR file"),
-        (json.dumps({"key": "a", "content": 1}).encode(), "no CAR file"),
-        (car(object_id(b"\xa0"), b"\xa0", version=2), "no Mnemosyne bundle"),
-        (car(object_id(b"\xa0"), b"\xa0"), "no Mnemosyne bundle"),
+        (b"", "not a CAR file"),
+        (b"\x80", "not a CAR file"),
+        (b"PK\x03\x04 a zip file, or anything", "not a CAR file"),
+        (b"\x05\xa0\x00\x00\x00\x00", "not a CAR file"),
+        (json.dumps({"key": "a", "content": 1}).encode(), "not a CAR file"),
+        (car(object_id(b"\xa0"), b"\xa0", version=2), "not a Mnemosyne bundle"),
+        (car(object_id(b"\xa0"), b"\xa0"), "not a Mnemosyne bundle"),
         (car(object_id(b"\xa0")), "lacks its root"),
         (car(object_id(b"\xa0"), b"\xa1", ids=[object_id(b"\xa0")]), "is damaged"),
         (car(object_id(b"\xa0"), b"\xa0", ids=[b"\x12\x20" + b"x" * 34]), "of another kind"),
-        (car(b"\x12\x20" + b"x" * 32, b"\xa0"), "no Mnemosyne bundle"),
+        (car(b"\x12\x20" + b"x" * 32, b"\xa0"), "not a Mnemosyne bundle"),
     ],
 )
 def test_other_files_are_refused_by_what_they_are(tmp_path: Path, data: bytes, said: str):
@@ -239,7 +239,7 @@ def test_a_foreign_manifest_is_refused(tmp_path: Path):
         {"kind": "other", "refs": {"branch/main": head}},
     ):
         data = libipld.encode_dag_cbor(fields)
-        assert "no Mnemosyne bundle" in str(refused(car(object_id(data), data), tmp_path / "m"))
+        assert "not a Mnemosyne bundle" in str(refused(car(object_id(data), data), tmp_path / "m"))
 
 
 def test_what_is_missing_or_too_much_is_refused(tmp_path: Path):

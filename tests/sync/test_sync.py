@@ -170,7 +170,7 @@ class TestPush:
         theirs.put("theirs", 1)
         ours.push(repo)
         before = refs(repo)
-        with pytest.raises(RefConflictError, match=r"'main'.*pull them first"):
+        with pytest.raises(RefConflictError, match=r"'main'.*pull first"):
             theirs.push(repo)
         assert refs(repo) == before
         merged = theirs.pull(repo)
@@ -203,7 +203,7 @@ class TestPush:
     def test_a_tag_that_names_something_else(self):
         repo, target = filled(), fresh()
         target.create_tag("v1")
-        with pytest.raises(ConflictError, match=r"'v1'.*delete it"):
+        with pytest.raises(ConflictError, match=r"'v1'.*delete one of them"):
             repo.push(target)
         assert refs(target) == (fresh().branches(), {"v1": fresh().resolve().id})
 

@@ -283,7 +283,7 @@ class TestWhatIsReceivedIsChecked:
         [
             ({"generation": 99}, "does not follow"),
             ({"timestamp_ms": 1}, "does not follow"),
-            ({"parents": (), "generation": 0}, "not the first commit"),
+            ({"parents": (), "generation": 0}, "not the root commit"),
             ({"transaction_id": "x" * 32}, "hex"),
         ],
     )

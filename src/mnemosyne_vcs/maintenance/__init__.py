@@ -1,1 +1,1 @@
-"""Looking after a store: checking, collecting garbage, copying."""
+"""Maintenance of a store: checking, collecting garbage, copying."""

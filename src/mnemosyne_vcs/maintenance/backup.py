@@ -1,4 +1,4 @@
-"""Copies of a whole store, and what it holds in numbers."""
+"""Backups and statistics of a whole store."""
 
 import os
 from collections.abc import Mapping
@@ -28,10 +28,10 @@ class Stats:
         url: the canonical URL.
         branches: how many branches there are.
         tags: how many tags there are.
-        commits: how many commits the branches and tags reach, without the empty first one.
+        commits: how many commits the branches and tags reach, without the root commit.
         records: how many records each branch holds.
         objects: how many objects the engine holds; None if it cannot tell.
-        bytes: bytes that the store takes; None if the engine cannot tell.
+        bytes: the size of the store in bytes; None if the engine cannot tell.
     """
 
     url: str
@@ -47,7 +47,7 @@ class Stats:
 
 
 def stats(blocks: Blocks) -> Stats:
-    """Count what a repository holds."""
+    """The size of a repository."""
     return while_it_lasts(lambda: _stats(blocks))
 
 
@@ -72,11 +72,11 @@ def backup(blocks: Blocks, path: str, now: int) -> None:
 
     Args:
         blocks: the objects.
-        path: where to write it.
+        path: the file to write.
         now: UTC milliseconds, for the reflog of a copy that begins with an empty one.
 
     Raises:
-        AlreadyExistsError: something is at that path.
+        AlreadyExistsError: the path exists already.
         EngineError: the copy cannot be written, or the engine cannot list what it holds.
         BusyError: branches were deleted and garbage collected all the time.
     """
@@ -114,7 +114,7 @@ def _copy_to(path: Path, blocks: Blocks, source: Enumerates, now: int) -> None:
 
 
 def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:
-    """Copy what refs reach, and what else there is; again if some of that was collected."""
+    """Copy what refs reach, then all other objects; again if some of them were collected."""
     engine, copied = blocks.engine, Capabilities.of(target)
     for _ in range(ATTEMPTS):
         refs = engine.refs()
@@ -131,10 +131,10 @@ def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:
                 target.write({}, RefUpdate(name, None, head, when=now, why="backup"))
             return
     raise BusyError(
-        f"{engine.url} cannot be copied while its branches are deleted and collected all the time; "
-        "try again when no collection runs"
+        f"{engine.url} cannot be copied while branches are being deleted and collected all the "
+        "time; try again when no collection runs"
     )
 
 
 def _exists(path: str) -> AlreadyExistsError:
-    return AlreadyExistsError(f"cannot back up to {path}: something is there already")
+    return AlreadyExistsError(f"cannot back up to {path}: it exists already")

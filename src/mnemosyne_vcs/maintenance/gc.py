@@ -1,14 +1,15 @@
-"""Collecting garbage: removing the objects that nothing reaches any more.
+"""Garbage collection: removing the objects that nothing reaches any more.
 
-Other writers go on meanwhile. What they rely on is kept, by four rules; ADR 0017 has the argument.
+Other writers can continue meanwhile. Four rules keep what they depend on; ADR 0017 explains them.
 
-* Reached is what refs lead to, what retained lines of the reflog lead to, and what was stored
-  since the collection began, with all that it leads to.
-* Most of it is found without a lock. Under the write lock only the difference is: where refs have
-  moved since, and what was stored since. The removal is part of the same transaction.
-* A transaction writes every object that it makes, and those that it puts back from the past, with
-  its commit; a removed one is thereby there again.
-* Whoever points a ref at a commit that no ref may reach looks for it under the write lock.
+* Reached are the objects that refs and retained lines of the reflog lead to, and those that were
+  stored since the collection began, with everything that they lead to.
+* Most of them are found without a lock. Under the write lock only the rest is: what refs that have
+  moved since lead to, and what was stored since. The removal is part of the same transaction.
+* A transaction writes every object that it makes or restores from the past with its commit, so
+  that a removed one is there again.
+* A caller that points a ref at a commit that perhaps no ref reaches checks under the write lock
+  that it is there.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator
@@ -38,7 +39,7 @@ class GcReport:
 
     Attributes:
         objects: how many objects.
-        bytes: how many bytes they hold; what the store saves on disk is about that.
+        bytes: their size, which is about the disk space that is saved.
         kept: how many objects stay.
         dry_run: whether nothing was removed.
     """
@@ -62,11 +63,11 @@ def collect(
 
     Args:
         blocks: the objects.
-        since: lines of the reflog later than this, in UTC milliseconds, keep what they name.
+        since: lines of the reflog after this time, in UTC milliseconds, keep what they name.
         now: the present time in UTC milliseconds.
-        dry_run: only say what would be removed.
-        compact: also give the room back to the file system, which copies the store.
-        progress: called now and then with how many objects have been visited.
+        dry_run: remove nothing, only report.
+        compact: also return the space to the file system, by copying the store.
+        progress: called from time to time with how many objects have been visited.
 
     Raises:
         EngineError: the engine cannot list and delete objects, or failed.
@@ -82,7 +83,7 @@ def collect(
     if engine.read_only and not dry_run:
         raise ReadOnlyError(f"{engine.url} was opened read-only; gc would write to it")
     if compact and blocks.can.space is None:
-        raise EngineError(f"{engine.url} cannot be compacted; collect without it")
+        raise EngineError(f"{engine.url} cannot be compacted; call gc without compact")
     locks = blocks.can.lock is not None and not dry_run
     stored, reached = _look(blocks, listing, since, now, progress, leave_to_lock=locks)
     sizes = blocks.can.sizes(stored - reached.ids)
@@ -109,10 +110,11 @@ def _look(
     *,
     leave_to_lock: bool,
 ) -> tuple[set[Id], "_Reached"]:
-    """What is stored and what is reached, found without a lock.
+    """The stored and the reached objects, found without a lock.
 
-    Another collector may remove what this one is about to read, once its ref is gone. So what is
-    missing is looked for again from the refs as they are then; it is damage if they have not moved.
+    Another collector may remove what this one is about to read, once its ref is gone. So if
+    something is missing, this starts again from the present refs; if they have not moved, it is
+    damage.
 
     Args:
         blocks: the objects.
@@ -120,8 +122,8 @@ def _look(
         since: see `collect`.
         now: see `collect`.
         progress: see `collect`.
-        leave_to_lock: whether to give nothing as reached if refs move each time, since a walk
-            under the lock will tell.
+        leave_to_lock: whether to return nothing as reached if refs move each time, because a walk
+            under the lock follows.
     """
     for attempt in range(1, ATTEMPTS + 1):
         stored, reached = set(listing.ids()), _Reached(blocks, progress)
@@ -139,7 +141,7 @@ def _look(
 
 
 def _roots(can: Capabilities, since: int, now: int) -> list[Id]:
-    """Commits to keep with all that they reach; of those in the reflog, the ones still there."""
+    """Commits to keep with all that they reach; those of the reflog only if still there."""
     named: set[Id] = {ROOT_COMMIT.cid}
     if can.reflog is not None:
         for move in _later(can.reflog.reflog(None), since, now):
@@ -149,7 +151,7 @@ def _roots(can: Capabilities, since: int, now: int) -> list[Id]:
 
 
 def _later(moves: Iterable[ReflogEntry], since: int, now: int) -> Iterator[ReflogEntry]:
-    """The moves after a time, of moves with the newest first.
+    """The moves after a time, from moves with the newest first.
 
     One that is dated in the future counts as made at the time of the next one, or now.
     """
@@ -168,7 +170,7 @@ def _batches(ids: Iterable[Id]) -> Iterator[list[Id]]:
 
 @dataclass(slots=True)
 class _Reached:
-    """The objects found so far, each with all that it leads to."""
+    """The objects found so far, each with everything that it leads to."""
 
     blocks: Blocks
     progress: Progress | None
@@ -183,7 +185,7 @@ class _Reached:
             level = [parent for commit in found for parent in commit.parent_cids]
 
     def add_stored(self, ids: Collection[Id]) -> None:
-        """Follow objects of any kind, as far as what they lead to is there yet."""
+        """Follow objects of any kind, as far as the objects that they lead to are stored yet."""
         engine = self.blocks.engine
         level = [block for block in ids if block not in self.ids]
         while level:
@@ -202,7 +204,7 @@ class _Reached:
             self.ids.update(decode_record(*each).vectors.values())
 
     def _fresh(self, ids: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
-        """Read the objects that have not been visited, and note that they have."""
+        """Read the objects that have not been visited, and mark them as visited."""
         for batch in _batches(block for block in dict.fromkeys(ids) if block not in self.ids):
             yield from self.blocks.read(batch).items()
             self.ids.update(batch)

@@ -1,8 +1,8 @@
-"""The strict form of a block, to which `verify` and whoever receives blocks hold it.
+"""The strict form of a block, which `verify` and everything that receives blocks require.
 
-Reading the store's own blocks only needs their hash to be right (`objects`). Bytes of which nobody
-knows who wrote them must also be the one encoding of what they say, and follow the schema of their
-kind to the letter; `docs/format` is the normative text.
+Reading the store's own blocks only needs their hash to be right (`objects`). Bytes of
+unknown origin must also be in canonical encoding, and follow the schema of their kind exactly;
+`docs/format` is the normative text.
 """
 
 import re
@@ -36,7 +36,7 @@ MAX_LEVEL = 255
 MAX_PARENTS = 2
 
 _Check: TypeAlias = Callable[[Any, str], object]
-"""Raises a `ValidationError` if a value is not what belongs in the place that is named."""
+"""Raises a `ValidationError` if a value is not valid in the named place."""
 
 _HEX = re.compile("[0-9a-f]{32}")
 _LINK_STARTS = {"dag-cbor": b"\x01\x71\x12\x20", "raw": b"\x01\x55\x12\x20"}
@@ -45,18 +45,18 @@ _LINK_STARTS = {"dag-cbor": b"\x01\x71\x12\x20", "raw": b"\x01\x55\x12\x20"}
 def check_block(block: Id, data: bytes) -> str:
     """Check hash, canonical encoding and schema of a block.
 
-    What lies beyond one block is not checked: whether its links lead to something, and whether
-    a node's children and a commit's parents agree with it.
+    Relations between blocks are not checked: whether its links lead to something, and whether a
+    node's children and a commit's parents agree with it.
 
     Args:
         block: the id.
         data: its bytes.
 
     Returns:
-        What it holds: `record`, `node`, `commit` or `vector`.
+        The kind: `record`, `node`, `commit` or `vector`.
 
     Raises:
-        CorruptObjectError: it does not pass; the message names the id and what is wrong.
+        CorruptObjectError: it is not valid; the message names the id and what is wrong.
     """
     check_id(block, data)
     if is_vector(block):
@@ -91,7 +91,7 @@ def _check_node(fields: dict[str, Any]) -> None:
     if len(sizes) > 1:
         raise ValidationError(f"keys, links and counts differ in number: {sorted(sizes)}")
     if len(suffixes) > LONGEST:
-        raise ValidationError(f"it has {len(suffixes)} entries; {LONGEST} are the most")
+        raise ValidationError(f"it has {len(suffixes)} entries; at most {LONGEST} are allowed")
     if level and not suffixes:
         raise ValidationError(f"it has no entries at level {level}")
     keys = [check_key(fields["prefix"] + suffix) for suffix in suffixes]
@@ -135,13 +135,13 @@ def _fields(
 
 def _map(value: object, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ValidationError(f"{where} is no map: {value!r:.80}")
+        raise ValidationError(f"{where} is not a map: {value!r:.80}")
     return cast("dict[str, Any]", value)
 
 
 def _list(value: object, where: str, each: _Check) -> None:
     if not isinstance(value, list):
-        raise ValidationError(f"{where} is no list: {value!r:.80}")
+        raise ValidationError(f"{where} is not a list: {value!r:.80}")
     for index, item in enumerate(cast("list[object]", value)):
         each(item, f"{where}[{index}]")
 
@@ -154,7 +154,9 @@ def _hex(value: object, where: str) -> None:
 def _integer(lowest: int) -> _Check:
     def check(value: object, where: str) -> None:
         if type(value) is not int or not lowest <= value <= MAX_INTEGER:
-            raise ValidationError(f"{where} is no integer from {lowest} to 2**63-1: {value!r:.80}")
+            raise ValidationError(
+                f"{where} is not an integer from {lowest} to 2**63-1: {value!r:.80}"
+            )
 
     return check
 
@@ -164,7 +166,7 @@ def _link(codec: str) -> _Check:
 
     def check(value: object, where: str) -> None:
         if not isinstance(value, bytes) or len(value) != 36 or value[:4] != start:
-            raise ValidationError(f"{where} is no link to a {codec} block: {value!r:.80}")
+            raise ValidationError(f"{where} is not a link to a {codec} block: {value!r:.80}")
 
     return check
 
@@ -187,7 +189,7 @@ def _key(value: object, _where: str) -> None:
 
 def _level(value: object, where: str) -> None:
     if type(value) is not int or not 0 <= value <= MAX_LEVEL:
-        raise ValidationError(f"{where} is no integer from 0 to {MAX_LEVEL}: {value!r:.80}")
+        raise ValidationError(f"{where} is not an integer from 0 to {MAX_LEVEL}: {value!r:.80}")
 
 
 def _trailers(value: object, where: str) -> None:
@@ -221,7 +223,7 @@ def _step(value: object, where: str) -> None:
 
 def _filled(value: Any, where: str) -> Any:
     if not value:
-        raise ValidationError(f"{where} is empty; what is empty is left out")
+        raise ValidationError(f"{where} is empty; empty fields must be left out")
     return value
 
 

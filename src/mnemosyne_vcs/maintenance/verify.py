@@ -1,4 +1,4 @@
-"""Keeping a store sound: verify, statistics, backup."""
+"""Checking a store."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
@@ -25,7 +25,7 @@ __all__ = ["Problem", "VerifyReport", "verify", "verify_objects"]
 BATCH = 256
 ATTEMPTS = 4
 INDEX = "index"
-REBUILD = "rebuild_index() or `mnem verify --repair-index` makes the index anew"
+REBUILD = "rebuild_index() or `mnem verify --repair-index` rebuilds the index"
 Progress = Callable[[int], object]
 T = TypeVar("T")
 
@@ -35,9 +35,9 @@ class Problem:
     """One thing that is wrong with a store.
 
     Attributes:
-        object: id of the object concerned; empty if it is the store as a whole.
+        object: id of the object; empty if the problem is with the whole store.
         kind: the `kind` of the error that reading it raises; `index` if the history index is wrong
-            about a commit, which `rebuild_index` mends, or an index of vectors is wrong.
+            about a commit, which `rebuild_index` repairs, or an index of vectors is wrong.
         message: what is wrong.
     """
 
@@ -48,10 +48,10 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """What `verify` found.
+    """The result of `verify`.
 
     Attributes:
-        problems: what is wrong; empty in a sound store.
+        problems: what is wrong; empty for a sound store.
         commits: how many commits were checked.
         objects: how many objects were checked, commits included.
     """
@@ -68,7 +68,7 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """What the parent of a node says of it, and the first key, which it does not say."""
+    """The range and count of a node, as its parent should have them."""
 
     level: int
     first: str
@@ -78,15 +78,15 @@ class _Span:
 
 @dataclass(slots=True)
 class _Check:
-    """What has been checked.
+    """The state of a check.
 
     Attributes:
         problems: what is wrong, by object.
-        seen: the objects that were looked at.
-        nodes: what was found of tree nodes.
+        seen: the objects that were read.
+        nodes: what was found about tree nodes.
         commits: the sound commits.
-        missing: what was not there when it was read.
-        fresh: the objects that were looked at since `begin`.
+        missing: the objects that were not there when they were read.
+        fresh: the objects that were read since `begin`.
     """
 
     blocks: Blocks
@@ -99,7 +99,7 @@ class _Check:
     fresh: list[Id] = field(default_factory=list[Id])
 
     def begin(self) -> None:
-        """Begin something that can be given up."""
+        """Begin a part that can be given up."""
         self.missing.clear()
         self.fresh.clear()
 
@@ -112,7 +112,7 @@ class _Check:
             self.commits.pop(text_id(block), None)
 
     def objects(self, ids: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
-        """Read objects not seen yet, noting those that are missing or not what their id says."""
+        """Read objects not seen yet, and note those that are missing or do not match their id."""
         fresh = [block for block in dict.fromkeys(ids) if block not in self.seen]
         self.seen.update(fresh)
         self.fresh += fresh
@@ -148,17 +148,17 @@ class _Check:
 
 
 def verify(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
-    """Read everything that refs reach, and whatever else is stored, and check it.
+    """Read and check everything that refs reach, and everything else that is stored.
 
-    Checked are: there is a branch; every object is there, has the bytes that its id says, is in
-    canonical form and follows the schema of its kind; tree nodes agree with their children; times
-    and generations of commits never fall behind their parents', and every history begins with the
-    first commit; the index of the history, and those of vectors, say what the objects say. Others
-    may write, delete branches and collect garbage meanwhile.
+    It checks that there is a branch; that every object is there, matches its id, is in canonical
+    form and follows the schema of its kind; that tree nodes agree with their children; that times
+    and generations of commits never fall behind their parents', and that every history begins with
+    the root commit; that the index of the history, and those of vectors, agree with the objects.
+    Others may write, delete branches and collect garbage meanwhile.
 
     Args:
         blocks: the objects.
-        progress: called now and then with how many objects have been checked.
+        progress: called from time to time with how many objects have been checked.
     """
     check = _checked(blocks, progress)
     report = check.report()
@@ -179,7 +179,7 @@ def _wrong_vectors(blocks: Blocks) -> list[Problem]:
             "",
             INDEX,
             f"the index of the vectors of {(name := ref.removeprefix(BRANCH))!r} is wrong in "
-            f"{count:,} places: make it anew with `mnem index -d {name}` and `mnem index {name}`",
+            f"{count:,} places: rebuild it with `mnem index -d {name}` and `mnem index {name}`",
         )
         for ref, count in wrong_vectors(blocks).items()
     ]
@@ -195,11 +195,11 @@ def _of_index(block: Id, fault: str) -> Problem:
 
 
 def verify_objects(blocks: Blocks, progress: Progress | None = None) -> VerifyReport:
-    """Check objects as `verify` does, where there need not be a branch.
+    """Check objects as `verify` does, without requiring a branch.
 
     Args:
         blocks: the objects.
-        progress: called now and then with how many objects have been checked.
+        progress: called from time to time with how many objects have been checked.
     """
     return _checked(blocks, progress).report()
 
@@ -220,10 +220,10 @@ def _checked(blocks: Blocks, progress: Progress | None) -> _Check:
 
 
 def _check_head(check: _Check, head: Id) -> bool:
-    """Check what a commit reaches that refs name; whether it still is in their past afterwards.
+    """Check what a commit of a ref reaches; returns whether refs still reach it afterwards.
 
-    What is missing is damage only if the commit is still needed: a ref may have been deleted, and
-    what it reached collected, while this was reading. Then it does not count.
+    A missing object is damage only if the commit is still needed: a ref may have been deleted and
+    its objects collected during the check. Then it does not count.
     """
     for _ in range(ATTEMPTS):
         check.begin()
@@ -236,7 +236,7 @@ def _check_head(check: _Check, head: Id) -> bool:
         if not check.blocks.can.exists(check.missing) and is_needed(check.blocks, head):
             check.note_missing()
             return True
-        check.give_up()  # it was brought back meanwhile
+        check.give_up()  # it was restored meanwhile
     return False
 
 
@@ -258,7 +258,7 @@ def _check_history(check: _Check, head: Id) -> None:
 
 
 def _check_stored(check: _Check, engine: Enumerates) -> None:
-    """Check what no ref reaches. It is missing if the engine lists it and does not give it."""
+    """Check what no ref reaches. It is missing if the engine lists it and cannot read it."""
     check.begin()
     for _ in check.objects(engine.ids()):
         pass
@@ -283,7 +283,7 @@ def _decoded(check: _Check, decode: Callable[[Id, bytes], T], block: Id, data: b
 def _check_order(check: _Check, commit: Commit) -> None:
     commits = check.commits
     if not commit.parents and commit.id != ROOT_COMMIT.id:
-        message = f"commit {commit.id} has no parents and is not the first commit of all"
+        message = f"commit {commit.id} has no parents and is not the root commit"
         check.note(commit.cid, CorruptObjectError(message))
     parents = [commits[parent] for parent in commit.parents if parent in commits]
     if len(parents) < len(commit.parents):
@@ -322,7 +322,7 @@ def _check_trees(check: _Check, roots: list[Id]) -> None:
 
 
 def _check_nodes(check: _Check, inner: dict[Id, Node], roots: list[Id]) -> None:
-    """Compare what inner nodes say of their children with the children."""
+    """Compare the entries of inner nodes with their children."""
     for root in roots:
         if root in inner and len(inner[root].links) == 1:
             message = f"node {text_id(root)} is a root with one child"

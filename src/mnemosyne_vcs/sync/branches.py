@@ -18,17 +18,17 @@ __all__ = ["Mover", "TransferReport", "branch_heads", "clone", "fetch", "push"]
 
 @dataclass(frozen=True, slots=True)
 class TransferReport:
-    """What was brought from one store to another.
+    """What was copied from one store to another.
 
     Attributes:
         url: the other store.
-        remote: the name that it has here, if it has one.
-        branches: the id of the commit that each branch of it now names, by name.
+        remote: its name here, if it is a remote.
+        branches: the id of the commit that each of its branches now names, by name.
         tags: the id of the commit that each new tag names, by name.
         commits: how many commits were sent.
         objects: how many objects were sent, commits included.
         bytes: their size.
-        pruned: the branches that are forgotten here, as they are gone there.
+        pruned: the remote branches that were removed here because the store does not have them.
     """
 
     url: str
@@ -44,13 +44,13 @@ class TransferReport:
         freeze(self, "branches", "tags")
 
     def called(self, branch: str) -> str:
-        """What a branch of the other store is called here, such as `origin/main`."""
+        """The name here of a branch of the other store, such as `origin/main`."""
         return f"{self.remote}/{branch}" if self.remote else f"{branch} of {self.url}"
 
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """Who moves refs and when, for the reflog.
+    """Author and time of the moves of refs, for the reflog.
 
     Attributes:
         who: the author of the moves.
@@ -76,7 +76,7 @@ def fetch(
     prune: bool = False,
     progress: Progress | None = None,
 ) -> TransferReport:
-    """Bring history here; see `Repository.fetch`."""
+    """Copy history here; see `Repository.fetch`."""
     return while_it_lasts(
         lambda: _fetch(
             here, there, mover, remote=remote, branches=branches, prune=prune, progress=progress
@@ -124,7 +124,7 @@ def push(
     branch: str,
     progress: Progress | None = None,
 ) -> TransferReport:
-    """Bring a branch to another store; see `Repository.push`."""
+    """Copy a branch to another store; see `Repository.push`."""
     ref = branch_ref(branch)
     new, old = here.engine.ref(ref), there.ref(ref)
     if new is None:
@@ -160,7 +160,7 @@ def clone(
 ) -> TransferReport:
     """Fill an empty store from another one; see `mnemosyne_vcs.clone`."""
     if here.refs():
-        raise AlreadyExistsError(f"{here.url} holds a repository already; fetch or pull into it")
+        raise AlreadyExistsError(f"{here.url} already holds a repository; fetch or pull into it")
     return while_it_lasts(
         lambda: _clone(there, here, mover, remote=remote, branches=branches, progress=progress)
     )
@@ -202,7 +202,7 @@ def branch_heads(engine: Engine, names: Collection[str] | None) -> dict[str, Id]
         names: the branches that are chosen; None for all.
 
     Raises:
-        NotFoundError: the store has no branch of one of the names.
+        NotFoundError: the store has no branch with one of the names.
     """
     known = {ref.removeprefix(BRANCH): head for ref, head in engine.refs(BRANCH).items()}
     if names is None:
@@ -214,14 +214,14 @@ def branch_heads(engine: Engine, names: Collection[str] | None) -> dict[str, Id]
 
 
 def _gone(engine: Engine, remote: str, heads: Mapping[str, Id]) -> dict[str, Id]:
-    """What is remembered of branches that a remote has no more."""
+    """The remote branches here that the remote does not have any more."""
     prefix = remote_ref(remote)
     known = {ref.removeprefix(prefix): head for ref, head in engine.refs(prefix).items()}
     return {name: head for name, head in known.items() if name not in heads}
 
 
 def _new_tags(source: Engine, target: Engine) -> dict[str, Id]:
-    """The tags that the target lacks of commits that it has."""
+    """The tags that the target lacks and whose commits it has."""
     tags, known = source.refs(TAG), target.refs(TAG)
     there = Capabilities.of(target).exists(set(tags.values()))
     found = {ref: head for ref, head in tags.items() if head in there}
@@ -230,7 +230,7 @@ def _new_tags(source: Engine, target: Engine) -> dict[str, Id]:
             name = ref.removeprefix(TAG)
             raise ConflictError(
                 f"tag {name!r} is {text_id(head)} in {source.url} and {text_id(known[ref])} in "
-                f"{target.url}; delete it in one of them"
+                f"{target.url}; delete one of them"
             )
     return {ref: head for ref, head in found.items() if ref not in known}
 
@@ -241,7 +241,7 @@ def _follows(here: Blocks, new: Id, old: Id) -> bool:
 
 def _behind(branch: str, there: Engine) -> RefConflictError:
     return RefConflictError(
-        f"branch {branch!r} of {there.url} has commits that are not in yours; pull them first, "
+        f"branch {branch!r} of {there.url} has commits that yours does not have; pull first, "
         "then push again"
     )
 

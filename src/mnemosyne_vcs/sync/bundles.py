@@ -1,7 +1,7 @@
 """Bundles: branches and tags with all that they reach, in one CAR file. See docs/format/bundles.md.
 
-The root block of the file says which commit each branch and tag names. Everything else follows from
-there along links, so that any IPLD tool can walk a bundle.
+The root block of the file has the commit of each branch and tag, and links lead from there to
+everything else, so that any IPLD tool can walk a bundle.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
@@ -59,23 +59,23 @@ class Bundle:
 def export_bundle(
     blocks: Blocks, path: str | BinaryIO, refs: Mapping[str, Id], progress: Progress | None = None
 ) -> Bundle:
-    """Write refs and all that they reach to a new file. The same refs give the same bytes.
+    """Write refs and everything that they reach to a new file. The same refs give the same bytes.
 
     Args:
         blocks: the objects.
         path: where to write: a path or a stream.
         refs: what to write, by ref name (`branch/…` or `tag/…`).
-        progress: called now and then with how many objects have been written.
+        progress: called from time to time with how many objects have been written.
 
     Raises:
         ValidationError: there are no refs.
-        AlreadyExistsError: something is at that path.
+        AlreadyExistsError: the path exists already.
         EngineError: it cannot be written.
         NotFoundError: an object is missing.
         CorruptObjectError: an object is damaged.
     """
     if not refs:
-        raise ValidationError("a bundle holds one branch or tag at least")
+        raise ValidationError("a bundle needs at least one branch or tag")
     manifest = libipld.encode_dag_cbor({"kind": "refs", "refs": dict(refs)})
     root = object_id(manifest)
     with new_file(path) as file:
@@ -95,8 +95,8 @@ def import_bundle(
 ) -> Bundle:
     """Read a bundle: all of it, or nothing.
 
-    Every block is checked, and that nothing is missing, before anything is written. A branch or
-    tag that is not there is made; a branch moves if its commit is in the past of the bundle's.
+    Before anything is written, every block is checked, and nothing may be missing. A branch or
+    tag that does not exist is created; a branch moves if its commit is in the past of the bundle's.
 
     Args:
         blocks: where to.
@@ -104,18 +104,18 @@ def import_bundle(
         prefix: what to put before the names of branches and tags, such as `theirs/`.
         who: the author of the moves, for the reflog.
         when: UTC milliseconds, for the reflog.
-        progress: called now and then with how many objects have been checked.
+        progress: called from time to time with how many objects have been checked.
 
     Raises:
-        NotFoundError: there is no such file.
-        ValidationError: it is no bundle, or a name in it, with the prefix, is not valid here.
+        NotFoundError: the file does not exist.
+        ValidationError: it is not a bundle, or a name in it, with the prefix, is not valid here.
         CorruptObjectError: it is damaged or incomplete.
-        ConflictError: a branch or tag names a commit that the bundle's does not follow.
+        ConflictError: a branch or tag is at a commit that the bundle's commit does not follow.
         ReadOnlyError: the store does not accept writes.
         EngineError: the file cannot be read, or the store failed.
     """
     if blocks.engine.read_only:
-        raise ReadOnlyError(f"{blocks.engine.url} was opened read-only; an import writes to it")
+        raise ReadOnlyError(f"{blocks.engine.url} was opened read-only; an import needs to write")
     with existing_file(path) as file:
         received = _Received(file, name_of(path))
         _check(received, progress)
@@ -132,14 +132,14 @@ def import_bundle(
 
 
 def check_bundle(path: str | BinaryIO, progress: Progress | None = None) -> Bundle:
-    """Check a bundle as an import does, and tell what it holds.
+    """Check a bundle as an import does, and return its contents.
 
     Args:
         path: the file: a path or a stream.
-        progress: called now and then with how many objects have been checked.
+        progress: called from time to time with how many objects have been checked.
 
     Raises:
-        NotFoundError: there is no such file.
+        NotFoundError: the file does not exist.
         ValidationError: it is not a bundle, or the path is not one.
         CorruptObjectError: it is damaged or incomplete.
         EngineError: the file cannot be read.
@@ -157,12 +157,13 @@ def _check(received: "_Received", progress: Progress | None) -> None:
         raise CorruptObjectError(f"{received.url} is damaged or incomplete: {why}")
     if report.objects < len(received.index.places):
         raise ValidationError(
-            f"{received.url} is no Mnemosyne bundle: it holds objects that none of its refs reaches"
+            f"{received.url} is not a Mnemosyne bundle: it holds objects that none of its refs "
+            "reaches"
         )
 
 
 def _objects(blocks: Blocks, heads: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
-    """All that the heads reach, each object once; the oldest commit and what it holds first."""
+    """All objects that the heads reach, each once, commit by commit from the oldest."""
     known: set[Id] = set()
     for commit in reversed(list(ancestors(blocks.walk(), heads))):
         found = list(tree.walk(blocks.node, commit.tree_cid, known))
@@ -211,7 +212,7 @@ def _prefixed(name: str, prefix: str) -> str:
 def _store(
     blocks: Blocks, received: "_Received", refs: Mapping[str, Id], who: str, when: int
 ) -> None:
-    """Write a checked bundle, in one transaction where the engine has them."""
+    """Write a checked bundle, in one transaction if the engine has transactions."""
     engine = blocks.engine
     with blocks.can.exclusive():
         moves = [
@@ -243,7 +244,7 @@ def _check_move(received: "_Received", move: RefUpdate) -> None:
 
 
 class _Received:
-    """A bundle as an engine for reading."""
+    """A bundle as a read-only engine."""
 
     read_only = True
 
@@ -268,13 +269,13 @@ class _Received:
 
     def write(self, objects: Mapping[Id, bytes], update: RefUpdate | None = None) -> None:
         """See `Engine.write`."""
-        raise ReadOnlyError(f"{self.url} is a bundle, which nothing is written to")
+        raise ReadOnlyError(f"{self.url} is a bundle, which cannot be written to")
 
     def close(self) -> None:
         """See `Engine.close`."""
 
     def _manifest(self) -> dict[str, Id]:
-        """Take the root block, which is no object of the store, out of the index."""
+        """Take the root block, which is not an object of the store, out of the index."""
         root = self.index.root
         if root not in self.index.places:
             raise CorruptObjectError(f"{self.url} lacks its root block {text_id(root)}")
@@ -288,7 +289,7 @@ class _Received:
         refs = fields.get("refs")
         if fields != {"kind": "refs", "refs": refs} or not isinstance(refs, dict) or not refs:
             raise ValidationError(
-                f"{self.url} is a CAR file, but no Mnemosyne bundle: its root names no refs"
+                f"{self.url} is a CAR file but not a Mnemosyne bundle: its root names no refs"
             )
         return _checked(cast("dict[str, object]", refs), self.url)
 
@@ -298,9 +299,9 @@ def _checked(refs: dict[str, object], path: str) -> dict[str, Id]:
     for name, head in refs.items():
         try:
             if not isinstance(head, bytes) or not name.startswith((BRANCH, TAG)):
-                raise ValidationError(f"{name!r} is no branch or tag")
+                raise ValidationError(f"{name!r} is not a branch or tag")
             _prefixed(name, "")
             checked[name] = parse_id(text_id(head))
         except MnemosyneError as error:
-            raise ValidationError(f"{path} is no Mnemosyne bundle: {error}") from error
+            raise ValidationError(f"{path} is not a Mnemosyne bundle: {error}") from error
     return checked

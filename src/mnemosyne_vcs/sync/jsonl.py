@@ -1,7 +1,7 @@
-"""Records as JSON lines: one memory at one moment, for people and other programs to read.
+"""Records as JSON lines: one state of the memory, for people and other programs to read.
 
-A line is an object with `key` and `content` and, where there is something to say, `vectors` (lists
-of numbers by name), `embedder`, `provenance` and `event_time`. History is not part of it.
+A line is an object with `key` and `content` and, where they are not empty, `vectors` (lists of
+numbers by name), `embedder`, `provenance` and `event_time`. History is not included.
 """
 
 import json
@@ -31,13 +31,13 @@ def export_jsonl(
     Args:
         path: where to write: a path or a stream.
         records: the records.
-        progress: called now and then with how many records have been written.
+        progress: called from time to time with how many records have been written.
 
     Returns:
         How many records were written.
 
     Raises:
-        AlreadyExistsError: something is at that path.
+        AlreadyExistsError: the path exists already.
         EngineError: it cannot be written.
     """
     count = 0
@@ -57,8 +57,8 @@ def read_jsonl(path: str | BinaryIO) -> dict[int, dict[str, Any]]:
         path: the file, a path or a stream, in UTF-8; empty lines are left out.
 
     Raises:
-        NotFoundError: there is no such file.
-        ValidationError: a line is no record, or has the key of an earlier one.
+        NotFoundError: the file does not exist.
+        ValidationError: a line is not a record, or has the key of an earlier one.
         EngineError: the file cannot be read.
     """
     lines: dict[int, dict[str, Any]] = {}
@@ -69,7 +69,9 @@ def read_jsonl(path: str | BinaryIO) -> dict[int, dict[str, Any]]:
             if line.strip():
                 lines[number] = record = _parsed(line, f"{name}, line {number}")
                 if record["key"] in keys:
-                    raise ValidationError(f"{name}, line {number}: a second {record['key']!r}")
+                    raise ValidationError(
+                        f"{name}, line {number}: the key {record['key']!r} occurs a second time"
+                    )
                 keys.add(record["key"])
     return lines
 
@@ -78,7 +80,7 @@ def put_lines(transaction: Transaction, lines: dict[int, dict[str, Any]], path: 
     """Put records into a transaction.
 
     Args:
-        transaction: what to put them in.
+        transaction: the transaction.
         lines: the records by line, as `read_jsonl` gives them.
         path: the file, for messages.
 
@@ -120,10 +122,10 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
     except ValueError as error:
         raise ValidationError(f"{where} is not JSON: {error}") from error
     if not isinstance(record, dict):
-        raise ValidationError(f"{where} is no object")
+        raise ValidationError(f"{where} is not an object")
     named = cast("dict[str, Any]", record)
     if not isinstance(named.get("key"), str) or "content" not in named:
-        raise ValidationError(f"{where} has no key and content")
+        raise ValidationError(f"{where} lacks key or content")
     if unknown := named.keys() - _FIELDS:
         raise ValidationError(f"{where} has unknown fields: {', '.join(sorted(unknown))}")
     vectors = named.get("vectors", {})
@@ -136,11 +138,11 @@ def _parsed(line: bytes, where: str) -> dict[str, Any]:
 
 def _provenance(known: object) -> Provenance:
     if not isinstance(known, dict) or not known.keys() <= _PROVENANCE_FIELDS:
-        raise ValidationError(f"{known!r:.80} is no provenance")
+        raise ValidationError(f"{known!r:.80} is not a provenance")
     values: dict[str, Any] = dict(cast("dict[str, Any]", known))
     sources = values.get("derived_from", [])
     if not isinstance(sources, list):
-        raise ValidationError(f"derived_from is no list: {sources!r:.80}")
+        raise ValidationError(f"derived_from is not a list: {sources!r:.80}")
     values["derived_from"] = tuple(map(_source, cast("list[object]", sources)))
     return Provenance(**values)
 

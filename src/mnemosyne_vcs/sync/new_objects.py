@@ -1,7 +1,7 @@
-"""What a commit adds to its parents: found by comparing trees, and checked against them.
+"""The objects that a commit adds to its parents, found by comparing trees, and checked.
 
-The cost is that of the differences. Blocks that a commit shares with its parents are not looked
-at: whoever has the parents has them, and has checked them.
+The cost is that of the differences. Blocks that a commit shares with its parents are not
+read: a store that has the parents has checked them.
 """
 
 from collections.abc import Generator, Iterator, Mapping, Sequence, Set
@@ -28,7 +28,7 @@ class Additions:
         root: the tree.
         nodes: its new nodes.
         records: its new records.
-        replaced: records of the parents that it has no more.
+        replaced: records of the parents that it does not have any more.
     """
 
     root: Id
@@ -37,7 +37,7 @@ class Additions:
     replaced: set[Id] = field(default_factory=set[Id])
 
     def ordered(self) -> Iterator[tuple[Id, tuple[Id, ...]]]:
-        """Every new record and node with the new things that it links to: children first."""
+        """Every new record and node with the new objects that it links to, children first."""
         return self._below(self.root, set())
 
     def _below(self, block: Id, given: set[Id]) -> Iterator[tuple[Id, tuple[Id, ...]]]:
@@ -59,10 +59,10 @@ class Additions:
 def additions(blocks: Blocks, commits: Sequence[Commit]) -> list[Additions]:
     """Find and check what each of some commits adds to its parents.
 
-    All are looked at side by side, so that the nodes of all are read together.
+    The commits are compared in step, so that the nodes of all are read together.
 
     Args:
-        blocks: where the commits and their parents are.
+        blocks: the objects, with the commits and their parents.
         commits: the commits.
 
     Raises:
@@ -102,7 +102,7 @@ def _search(commit: Commit, parents: Sequence[Commit], added: Additions) -> Sear
 
 
 def _compare(added: Additions, old_roots: Set[Id]) -> Search[dict[Id, Node]]:
-    """Fill in what is new, level by level; gives the nodes that were replaced."""
+    """Fill in what is new, level by level; returns the nodes that were replaced."""
     tops = yield {added.root, *old_roots}
     levels = {root: tops[root].level for root in (added.root, *old_roots)}
     new: set[Id] = set()
@@ -130,9 +130,7 @@ def _compare(added: Additions, old_roots: Set[Id]) -> Search[dict[Id, Node]]:
 
 def _check_order(commit: Commit, parents: Sequence[Commit]) -> None:
     if not parents and commit.id != ROOT_COMMIT.id:
-        raise CorruptObjectError(
-            f"commit {commit.id} has no parents and is not the first commit of all"
-        )
+        raise CorruptObjectError(f"commit {commit.id} has no parents and is not the root commit")
     generation = max((parent.generation + 1 for parent in parents), default=0)
     if commit.generation != generation or any(
         parent.timestamp_ms > commit.timestamp_ms for parent in parents
@@ -143,13 +141,13 @@ def _check_order(commit: Commit, parents: Sequence[Commit]) -> None:
 
 
 Entry: TypeAlias = tuple[str, Id, int]
-"""What an inner node says of a child: its last key, its id, the count of records below it."""
+"""An inner node's entry for a child: its last key, its id, the count of records below it."""
 
 
 def _check_nodes(added: Additions, old_nodes: Mapping[Id, Node], *, merged: bool) -> Search[None]:
-    """Compare what new inner nodes say of their children with the children.
+    """Compare the entries of new inner nodes with their children.
 
-    What they say as a replaced node did is known to be right; so is the order of two such
+    An entry that a replaced node had too is known to be right; so is the order of two such
     neighbours, if they come from one tree.
     """
     top = added.nodes.get(added.root)
@@ -177,7 +175,7 @@ def _entries(node: Node) -> Iterator[Entry]:
 
 
 def _fits(child: Node, level: int, before: str, entry: Entry) -> bool:
-    """Whether a child is as the node above, at a level, says, and begins after a key."""
+    """Whether a child agrees with its entry in the node above, and begins after a key."""
     key, _, count = entry
     return (
         child.level == level - 1

@@ -1,4 +1,4 @@
-"""Remotes: other stores by name, and what is remembered of their branches."""
+"""Remotes: other stores by name, and their branches as last fetched or pushed."""
 
 import os
 from collections.abc import Generator
@@ -28,7 +28,7 @@ def remotes(engine: Engine) -> dict[str, str]:
 
 
 def add_remote(engine: Engine, name: str, url: str | os.PathLike[str]) -> str:
-    """Give another store a name. Nothing is opened.
+    """Give another store a name, without opening it.
 
     Args:
         engine: the store that keeps the name.
@@ -36,27 +36,29 @@ def add_remote(engine: Engine, name: str, url: str | os.PathLike[str]) -> str:
         url: the other store.
 
     Returns:
-        The URL as it is kept: canonical, and without a password.
+        The URL as stored: canonical, and without a password.
 
     Raises:
-        ValidationError: the name is none for a remote, or the URL names no lasting store.
-        AlreadyExistsError: there is a remote of that name.
+        ValidationError: the name is not a valid remote name, or the URL names no persistent store.
+        AlreadyExistsError: a remote with that name exists already.
         EngineError: the engine keeps no settings.
         ReadOnlyError: the store does not accept writes.
     """
     remote_ref(name)
     kept = without_password(canonical_url(url))
     if kept == "memory://":
-        raise ValidationError("memory:// is a new and empty store each time, and no remote")
+        raise ValidationError(
+            "memory:// is a new and empty store each time, and cannot be a remote"
+        )
     settings = _settings(engine)
     if name in remotes(engine):
-        raise AlreadyExistsError(f"{engine.url} has a remote {name!r} already")
+        raise AlreadyExistsError(f"{engine.url} already has a remote {name!r}")
     settings.set_setting(_SETTING + name, kept)
     return kept
 
 
 def remove_remote(engine: Engine, name: str, who: str, when: int) -> None:
-    """Forget a remote and its branches; what came from it is kept while other refs reach it.
+    """Forget a remote and its branches; objects from it are kept while other refs reach them.
 
     Args:
         engine: the store that keeps the name.
@@ -65,7 +67,7 @@ def remove_remote(engine: Engine, name: str, who: str, when: int) -> None:
         when: UTC milliseconds, for the reflog.
 
     Raises:
-        NotFoundError: there is no remote of that name.
+        NotFoundError: there is no remote with that name.
         ReadOnlyError: the store does not accept writes.
     """
     if name not in remotes(engine):
@@ -87,10 +89,10 @@ def opened(
         read_only: refuse every write to it.
 
     Yields:
-        The name of the remote, None of a URL; and the objects of the other store.
+        The name of the remote, or None for a URL; and the objects of the other store.
 
     Raises:
-        NotFoundError: there is no such remote or store.
+        NotFoundError: the remote or store does not exist.
         MnemosyneError: the store cannot be opened.
     """
     text = path_text(remote, "a remote")
@@ -111,5 +113,7 @@ def opened(
 def _settings(engine: Engine) -> HasSettings:
     settings = Capabilities.of(engine).settings
     if settings is None:
-        raise EngineError(f"{engine.url} keeps no remotes; give the URL of the other store instead")
+        raise EngineError(
+            f"{engine.url} cannot store remotes; give the URL of the other store instead"
+        )
     return settings

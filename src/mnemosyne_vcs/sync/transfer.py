@@ -1,8 +1,9 @@
-"""Carrying history from one store to another: only what is missing there, and all of it checked.
+"""Copying history from one store to another: only what is missing there, and all of it checked.
 
 Objects go in batches, children before parents and old commits before new ones, and refs move at
-the end. So a transfer that breaks off leaves objects that no ref reaches, and the next one goes on
-from there. ADR 0021 says why a commit that is present is complete, garbage collectors or not.
+the end. So a transfer that is interrupted leaves objects that no ref reaches, and the next one
+continues from there. ADR 0021 explains why a commit that is present is complete, even with
+garbage collectors.
 """
 
 from collections import deque
@@ -49,12 +50,12 @@ class Sent:
 def missing(source: Blocks, target: Capabilities, heads: Iterable[Id]) -> list[Commit]:
     """The commits that some heads reach and a store lacks, oldest first.
 
-    Where the store has a commit, it has the commit's past. It is asked about more and more
-    commits at once, so that it answers few questions, and about few commits if it lacks little.
+    If the store has a commit, it has the commit's past. Each query asks for more commits than the
+    last, so that there are few queries, and few commits are asked for if little is missing.
 
     Args:
-        source: where the commits are.
-        target: what the store can do that is asked.
+        source: the store with the commits.
+        target: the capabilities of the store that may lack some.
         heads: the commits to start from.
     """
     lookup = source.walk()
@@ -86,25 +87,25 @@ def transfer(
     land: Callable[[], object],
     progress: Progress | None = None,
 ) -> Sent:
-    """Write what some commits reach and a store lacks, then move its refs.
+    """Write the objects that some commits reach and a store lacks, then move its refs.
 
-    Every block is checked before it is written: hash, canonical form, schema, and whether it
-    fits what it belongs to.
+    Every block is checked before it is written: hash, canonical form, schema, and
+    agreement with the objects that link to it.
 
     Args:
-        source: where the objects are.
+        source: the store with the objects.
         target: the store to write to.
         heads: the commits.
         land: moves the refs; called under the write lock, where the engine has one, once the
-            commits and all that they reach are there.
-        progress: called now and then with how many objects have been looked at.
+            commits and everything that they reach are there.
+        progress: called from time to time with how many objects have been looked at.
 
     Raises:
         CorruptObjectError: an object of the source is damaged or does not fit; no ref was moved.
         NotFoundError: an object is missing in the source; no ref was moved.
         ReadOnlyError: the store does not accept writes.
-        BusyError: other writers held the store for too long, or garbage collectors took what was
-            sent, again and again.
+        BusyError: other writers held the store for too long, or garbage collectors removed what
+            was sent, again and again.
         EngineError: one of the stores failed.
     """
     if target.read_only:
@@ -122,8 +123,8 @@ def transfer(
             continue
         return shipment.sent
     raise BusyError(
-        f"what is sent to {target.url} is collected there as garbage before it is complete; "
-        "try again when no collection runs"
+        f"objects sent to {target.url} are garbage collected there before the transfer is "
+        "complete; try again when no collection runs"
     )
 
 
@@ -148,7 +149,7 @@ class _Item:
     commit: Commit | None = None
 
     def after(self, earlier: "_Item | None") -> "_Item":
-        """One item for an object that came up before: the first time, less is there yet."""
+        """The item to use for an object that was met before: the first, when less was there yet."""
         if earlier is None:
             return self
         held = self.held if earlier.held is None else earlier.held
@@ -166,7 +167,7 @@ class _Shipment:
         self._seen = 0
 
     def batches(self, commits: Iterable[Commit]) -> Iterator[list[_Item]]:
-        """All that is to be looked at, in the order in which it may be written."""
+        """All items to look at, in an order in which they may be written."""
         items = (item for window in _split(commits, WINDOW) for item in self._items(window))
         return _split(items, BATCH)
 
@@ -182,7 +183,7 @@ class _Shipment:
             yield _Item(commit.cid, parents + root, commit=commit)
 
     def _vectors(self, records: Iterable[Id]) -> dict[Id, Collection[Id]]:
-        """The vectors of each of some records."""
+        """The vectors of each record."""
         return {
             block: decode_record(block, data).vectors.values()
             for batch in _split(records, BATCH)
@@ -190,7 +191,7 @@ class _Shipment:
         }
 
     def send(self, batch: list[_Item]) -> None:
-        """Check and write what the target lacks of a batch, with its part of the history index."""
+        """Check and write the objects of a batch that the target lacks, and index the history."""
         there = self._target.exists([item.block for item in batch])
         absent: dict[Id, _Item] = {}
         for item in batch:
@@ -223,14 +224,14 @@ class _Shipment:
         self.sent.bytes += sum(map(len, objects.values()))
 
     def _checked(self, ids: Collection[Id]) -> dict[Id, bytes]:
-        """Objects of the source, in the order given, each in the strict form."""
+        """Objects of the source, in the given order, each checked for the strict form."""
         found = self._source.read(ids)
         for block in ids:
             check_block(block, found[block])
         return {block: found[block] for block in ids}
 
     def _index(self, commits: Collection[Commit], entries: Iterable[IndexEntry]) -> None:
-        """Add commits to the history index; if it lacks their past, that too."""
+        """Add commits to the history index, and their past if it lacks that."""
         index, ids = self._target.history, [commit.cid for commit in commits]
         if index is not None and commits:
             past = {parent for commit in commits for parent in commit.parent_cids}.difference(ids)
@@ -240,7 +241,7 @@ class _Shipment:
                 complete_index(Blocks(self._target.engine), ids)
 
     def require(self, ids: Collection[Id]) -> None:
-        """Make sure that objects are in the target."""
+        """Raise unless objects are in the target."""
         if len(self._target.exists(ids)) < len(set(ids)):
             raise _CollectedError
 
