@@ -1,5 +1,6 @@
 """Blocks and locks that an interrupt at any instant ends."""
 
+import gc
 from collections.abc import Generator
 from contextlib import ExitStack
 from threading import Lock
@@ -62,6 +63,22 @@ class TestGuarded:
                 interrupt(work, at)
             kept.append(raised.value)
             assert len(shelf.left) == 3
+
+    def test_a_block_that_is_garbage_ends(self):
+        shelf = Shelf()
+
+        def outer(cycle: list[Generator[None]]) -> Generator[None]:
+            with shelf.lend():
+                yield
+            cycle.clear()
+
+        cycle: list[Generator[None]] = []
+        cycle.append(outer(cycle))
+        next(cycle[0])
+        assert len(shelf.left) == 2
+        del cycle
+        gc.collect()
+        assert len(shelf.left) == 3
 
     def test_exceptions_pass_as_they_are(self):
         shelf = Shelf()

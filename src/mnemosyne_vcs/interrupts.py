@@ -16,7 +16,7 @@ from collections.abc import Callable, Generator
 from contextlib import AbstractContextManager
 from functools import partial, wraps
 from itertools import starmap
-from threading import Lock
+from threading import Lock, RLock
 from types import TracebackType
 from typing import Any, Generic, ParamSpec, TypeVar
 from weakref import ref
@@ -80,7 +80,8 @@ class _Block(Generic[T]):
     ) -> bool:
         """Let the generator end, as after the block or as by its exception."""
         generator = self._find()
-        assert generator is not None
+        if generator is None:  # the garbage collector closes both
+            return False
         try:
             if error is None:
                 next(generator)
@@ -119,7 +120,7 @@ def guarded(
 
 
 @guarded
-def locked(lock: Lock, seconds: float, busy: Callable[[], Exception]) -> Generator[None]:
+def locked(lock: "Lock | RLock", seconds: float, busy: Callable[[], Exception]) -> Generator[None]:
     """Hold a lock, and wait for it no longer than so many seconds.
 
     Args:

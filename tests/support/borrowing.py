@@ -24,6 +24,7 @@ ON_ANY_ENGINE = (
     "history.test_bisect",
     "transaction.test_concurrency",
     "transaction.test_faults",
+    "repository.test_interrupts",
     "repository.test_repository_state",
 )
 FIXTURES = {"repo", "url", "new_url", "shared_url", "counted_url"}

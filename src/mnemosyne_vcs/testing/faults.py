@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from random import Random
 from typing import Literal, TypeAlias, TypeVar
 
@@ -16,6 +15,7 @@ from mnemosyne_vcs.engine.vector_index import (
 )
 from mnemosyne_vcs.errors import EngineError
 from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["Fault", "FaultyEngine", "SlowEngine", "random_faults"]
@@ -69,7 +69,7 @@ class _Wrapper:
         """See `Engine.close`."""
         self.engine.close()
 
-    @contextmanager
+    @guarded
     def exclusive(self) -> Generator[None]:
         """See `Exclusive.exclusive`."""
         with _had(self._can.lock).exclusive():

@@ -118,7 +118,7 @@ def test_a_statement_that_takes_longer_than_it_may(database):
     with mnemosyne_vcs.open(database("statement_timeout", "0"), create=True) as repo:
         repo.put("a", 1)
         engine = repo.blocks.engine
-        with mnemosyne_vcs.open(database("statement_timeout", "100")) as slow:
+        with mnemosyne_vcs.open(database("statement_timeout", "1000")) as slow:
             with engine.exclusive(), pytest.raises(BusyError, match="statement_timeout"):
                 slow.put("b", 1)
             slow.put("b", 1)

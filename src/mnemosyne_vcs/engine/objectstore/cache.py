@@ -106,6 +106,9 @@ class DiskCache:
                     Path(f"{self._path}{suffix}").unlink(missing_ok=True)
             except (apsw.BusyError, apsw.FullError, apsw.IOError):
                 self._close()
+            except BaseException:
+                self._close()
+                raise
 
     def _open(self) -> apsw.Connection:
         if self._connection is None:
@@ -116,9 +119,9 @@ class DiskCache:
         return self._connection
 
     def _close(self) -> None:
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
 
 
 class BlockCache:
@@ -155,10 +158,15 @@ class BlockCache:
         """Keep blocks in memory, in place of those that were used longest ago."""
         with self._lock:
             for block, data in blocks.items():
-                self._size += len(data) - len(self._blocks.pop(block, b""))
+                more = len(data) - len(self._blocks.get(block, b""))
                 self._blocks[block] = data
+                self._size += more  # right behind, so that no interrupt comes between
+                self._blocks.move_to_end(block)
             while self._size > self._budget:
-                self._size -= len(self._blocks.popitem(last=False)[1])
+                oldest = next(iter(self._blocks))
+                less = len(self._blocks[oldest])
+                del self._blocks[oldest]
+                self._size -= less
 
     def put(self, blocks: Mapping[Id, bytes]) -> None:
         """Keep blocks that were read from afar."""

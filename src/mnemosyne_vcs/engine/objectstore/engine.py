@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from threading import Lock, get_ident
 from typing import TypeVar
@@ -22,6 +22,7 @@ from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.shared import reflog_entry
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError, RefConflictError
 from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.interrupts import guarded, locked
 from mnemosyne_vcs.model import ReflogEntry
 
 __all__ = ["ObjectStoreEngine"]
@@ -78,13 +79,14 @@ class ObjectStoreEngine:
     ) -> None:
         self.url = url.canonical
         self.read_only = read_only
+        self._busy_timeout = busy_timeout
         self._bucket = Bucket(url)
         self._segments = Segments(self._bucket, self.url)
         self._head = Head(self._bucket, self._segments, self.url, busy_timeout, url.retry_for)
         disk = DiskCache(url.cache, round(url.disk_mb * 1_000_000)) if url.cache else None
         self._cache = BlockCache(round(url.cache_mb * 1_000_000), disk)
         self._reader = PackReader(self._bucket, self._cache, self.url)
-        self._places = Follower(self._segments, Places, Places.add)
+        self._places = self._following(Places, Places.add)
         self._history = self._new_history()
         self._drafts: dict[int, _Draft] = {}
         self._turns = [Lock() for _ in range(TURNS)]
@@ -135,7 +137,8 @@ class ObjectStoreEngine:
             )
             return
         if update is not None:
-            with self._turns[hash(update.name) % len(self._turns)]:
+            turn = self._turns[hash(update.name) % len(self._turns)]
+            with locked(turn, self._busy_timeout, self._head.busy):
                 self._write(objects, update)
         elif objects:
             self._write(objects, None)
@@ -161,7 +164,7 @@ class ObjectStoreEngine:
         """See `Engine.close`. Connections to the store end by themselves."""
         self._cache.close()
 
-    @contextmanager
+    @guarded
     def exclusive(self) -> Generator[None]:
         """See `Exclusive.exclusive`. Inside another one of the same thread it joins that one.
 
@@ -170,7 +173,7 @@ class ObjectStoreEngine:
                 what was done is undone.
         """
         self._require_writable()
-        draft = self._draft()
+        draft, me = self._draft(), get_ident()
         if draft is not None:
             kept = replace(
                 draft,
@@ -181,16 +184,18 @@ class ObjectStoreEngine:
             try:
                 yield
             except BaseException:
-                self._drafts[get_ident()] = kept
+                self._drafts[me] = kept
                 raise
             return
         with self._head.lease() as lease:
             now = lease.manifest
-            self._drafts[get_ident()] = _Draft(now, now, self._new_history())
+            draft = _Draft(now, now, self._new_history())
             try:
+                self._drafts[me] = draft
                 yield
+                draft = self._drafts[me]
             finally:
-                draft = self._drafts.pop(get_ident())
+                self._drafts.pop(me, None)
             lease.manifest = draft.manifest.written(self._store(draft.pending), None, self.url)
         self._cache.keep(draft.pending)
 
@@ -363,7 +368,12 @@ class ObjectStoreEngine:
         return self._head.steadily(asked, draft.base if draft else self._head.newest())
 
     def _new_history(self) -> Follower[History]:
-        return Follower(self._segments, History, History.add)
+        return self._following(History, History.add)
+
+    def _following(
+        self, make: Callable[[], T], add: Callable[[T, Iterator[Row]], object]
+    ) -> Follower[T]:
+        return Follower(self._segments, make, add, self._busy_timeout, self._head.busy)
 
     def _stored(self, now: Manifest) -> set[Id]:
         with self._places.at(now.packs) as places:

@@ -12,10 +12,10 @@ way.)
 
 import os
 from collections.abc import Callable, Generator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import count
-from threading import Event, Lock, Thread
+from threading import Lock, Thread
 from typing import TypeVar
 
 from mnemosyne_vcs.engine.objectstore import deadline
@@ -31,6 +31,7 @@ from mnemosyne_vcs.errors import (
     NotFoundError,
     RefConflictError,
 )
+from mnemosyne_vcs.interrupts import guarded, locked
 
 __all__ = ["Head", "Lease", "new_token"]
 
@@ -146,10 +147,10 @@ class Head:
             EngineError: the store failed; whether the change was made is unknown.
             MnemosyneError: whatever `edit` raises on the newest manifest; nothing was changed.
         """
-        with self._alone():
+        with locked(self._writer, self._busy_timeout, self.busy):
             return self._until_it_lands(edit, new_token())
 
-    @contextmanager
+    @guarded
     def lease(self) -> Generator[Lease]:
         """The write lock. What it holds in the end is put; nothing is, after an exception.
 
@@ -158,18 +159,33 @@ class Head:
                 one for abandoned, as this process stood still, and nothing was changed.
             EngineError: the store failed; whether the change was made is unknown.
         """
-        with self._alone():
-            token = new_token()
-            before = self._until_it_lands(lambda m: replace(m, lease=token), token)
-            held = Lease(before)
+        with locked(self._writer, self._busy_timeout, self.busy):
+            token, ending = new_token(), False
             try:
+                before = self._until_it_lands(lambda m: replace(m, lease=token), token)
+                held = Lease(before)
                 with self._renewed(token):
                     yield held
-            except BaseException:
-                with suppress(MnemosyneError):  # the lock is found abandoned later
-                    self._give_back(token, before)
+                ending = True
+                self._give_back(token, held.manifest)
+            except BaseException as error:
+                told = isinstance(error, MnemosyneError)
+                if not (told and ending):
+                    with suppress(MnemosyneError):  # the lock is found abandoned later
+                        self._give_up(token, look=not told)
                 raise
-            self._give_back(token, held.manifest)
+
+    def _give_up(self, token: str, *, look: bool) -> None:
+        """Let others have the lock.
+
+        Args:
+            token: who holds it, or was about to.
+            look: ask the store who does, as an interrupt may have kept this process from seeing it.
+        """
+        if look:
+            self._fetch()
+        if self._known is not None and _holder(self._known.manifest) == token:
+            self._give_back(token, self._known.manifest)
 
     def _give_back(self, token: str, changed: Manifest) -> None:
         def edit(manifest: Manifest) -> Manifest:
@@ -178,21 +194,22 @@ class Head:
 
         self._until_it_lands(edit, new_token(), own=token)
 
-    @contextmanager
+    @guarded
     def _renewed(self, token: str) -> Generator[None]:
         """Show others that the holder of the lock lives."""
-        over = Event()
-        renewing = Thread(target=self._renew, args=(token, over), daemon=True)
-        renewing.start()
+        going_on = Lock()
+        going_on.acquire()
+        renewing = Thread(target=self._renew, args=(token, going_on), daemon=True)
         try:
+            renewing.start()
             yield
         finally:
-            over.set()
-            renewing.join()
+            going_on.release()
+        renewing.join()
 
-    def _renew(self, token: str, over: Event) -> None:
+    def _renew(self, token: str, going_on: Lock) -> None:
         for number in count(1):
-            if over.wait(deadline.TERM / 4):
+            if going_on.acquire(timeout=deadline.TERM / 4):
                 return
 
             def edit(manifest: Manifest, lease: str = f"{token}.{number}") -> Manifest:
@@ -326,16 +343,11 @@ class Head:
                 "without which concurrent writers would lose data; use another store"
             )
 
-    @contextmanager
-    def _alone(self) -> Generator[None]:
-        if not self._writer.acquire(timeout=self._busy_timeout):
-            raise BusyError(
-                f"another thread has held {self._url} for {self._busy_timeout:g} s; try again"
-            )
-        try:
-            yield
-        finally:
-            self._writer.release()
+    def busy(self) -> BusyError:
+        """The error for a thread that has waited too long for another one of this process."""
+        return BusyError(
+            f"another thread has held {self._url} for {self._busy_timeout:g} s; try again"
+        )
 
 
 def _holder(manifest: Manifest) -> str | None:

@@ -10,7 +10,6 @@ merge trees.)
 import hashlib
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from threading import RLock
@@ -19,7 +18,8 @@ from typing import Any, Generic, TypeAlias, TypeVar, cast
 import libipld
 
 from mnemosyne_vcs.engine.objectstore.bucket import Bucket
-from mnemosyne_vcs.errors import CorruptObjectError
+from mnemosyne_vcs.errors import BusyError, CorruptObjectError
+from mnemosyne_vcs.interrupts import guarded, locked
 
 __all__ = ["FOLDER", "Follower", "Log", "Row", "Segment", "Segments"]
 
@@ -149,6 +149,8 @@ class Follower(Generic[T]):
         segments: the segments of the log.
         make: gives the value of an empty log.
         add: adds rows to a value.
+        patience: seconds that a thread waits for the one that has the value.
+        busy: the error after that.
     """
 
     def __init__(
@@ -156,25 +158,31 @@ class Follower(Generic[T]):
         segments: Segments,
         make: Callable[[], T],
         add: Callable[[T, Iterator[Row]], object],
+        patience: float,
+        busy: Callable[[], BusyError],
     ) -> None:
         self._segments = segments
         self._make = make
         self._add = add
+        self._patience = patience
+        self._busy = busy
         self._lock = RLock()
         self._epoch, self._count, self._value = "", 0, make()
 
-    @contextmanager
+    @guarded
     def at(self, log: Log) -> Generator[T]:
         """The value of a log or of a longer one, for this thread alone until the context is left.
 
         Raises:
+            BusyError: another thread has had it for too long.
             MnemosyneError: as `Segments.rows` raises.
         """
-        with self._lock:
+        with locked(self._lock, self._patience, self._busy):
             if log.epoch != self._epoch:
                 self._epoch, self._count, self._value = log.epoch, 0, self._make()
             if log.count > self._count:
                 rows = list(self._segments.rows(log, self._count))
+                self._epoch = ""  # an interrupt leaves a part, with which nothing can go on
                 self._add(self._value, iter(rows))
-                self._count = log.count
+                self._epoch, self._count = log.epoch, log.count
             yield self._value
