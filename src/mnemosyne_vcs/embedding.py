@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, Union
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.format.objects import vector_floats
 
@@ -43,8 +44,7 @@ def embed_all(embed: Embed, texts: Iterable[str]) -> dict[str, Any]:
         ValidationError: `embed` gave another number of vectors than of texts.
     """
     new, found = list(dict.fromkeys(texts)), dict[str, Any]()
-    for start in range(0, len(new), _BATCH):
-        batch = new[start : start + _BATCH]
+    for batch in batches(new, _BATCH):
         vectors = embed(batch)
         if len(vectors) != len(batch):
             raise ValidationError(

@@ -85,4 +85,4 @@ def _step_as_text(record: Record) -> str | None:
 
 
 def _sources(record: Record) -> list[dict[str, str]]:
-    return [{"key": key, "commit": commit} for key, commit in record.provenance.derived_from]
+    return record.provenance.as_json().get("derived_from", [])

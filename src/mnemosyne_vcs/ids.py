@@ -7,10 +7,13 @@ import libipld
 
 from mnemosyne_vcs.errors import ValidationError
 
-__all__ = ["DAG_CBOR", "ID_START", "RAW", "Id", "parse_id", "short_id", "text_id"]
+__all__ = ["DAG_CBOR", "ID_BYTES", "ID_START", "RAW", "Id", "parse_id", "short_id", "text_id"]
 
 Id: TypeAlias = bytes
 """The 36 bytes of a CIDv1: version 1, the codec, sha2-256, 32 bytes of digest."""
+
+ID_BYTES = 36
+"""How long an id is."""
 
 DAG_CBOR = b"\x01\x71\x12\x20"
 """The first bytes of the id of a commit, a node or a record."""
@@ -38,7 +41,7 @@ def parse_id(text: str) -> Id:
         _, block = libipld.decode_multibase(text)
     except ValueError:
         block = b""
-    if len(block) != 36 or block[:4] not in (DAG_CBOR, RAW) or text_id(block) != text:
+    if len(block) != ID_BYTES or block[:4] not in (DAG_CBOR, RAW) or text_id(block) != text:
         raise ValidationError(f"{text!r} is not a valid object id")
     return block
 

@@ -95,6 +95,13 @@ class Provenance:
                 known[name] = value
         return known
 
+    def as_json(self) -> dict[str, Any]:
+        """The fields that are known, by name, as records and exports spell them in JSON."""
+        known = self.known()
+        if self.derived_from:
+            known["derived_from"] = [{"key": k, "commit": c} for k, c in self.derived_from]
+        return known
+
 
 UNKNOWN = Provenance()
 """The provenance of a record with no known field."""

@@ -12,12 +12,10 @@ from typing import Any, BinaryIO, cast
 import libipld
 
 from mnemosyne_vcs.errors import CorruptObjectError, ValidationError
-from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.ids import DAG_CBOR, ID_BYTES, RAW, Id
 
 __all__ = ["CarIndex", "index_car", "write_car"]
 
-ID_BYTES = 36
-ID_STARTS = (b"\x01\x71\x12\x20", b"\x01\x55\x12\x20")
 LONGEST_VARINT = 9
 LONGEST_HEADER = 1 << 20
 
@@ -82,7 +80,7 @@ def index_car(file: BinaryIO, path: str) -> CarIndex:
         if size is None or file.tell() + size > end:
             raise _truncated(path, start)
         block = file.read(ID_BYTES)
-        if size < ID_BYTES or not block.startswith(ID_STARTS):
+        if size < ID_BYTES or not block.startswith((DAG_CBOR, RAW)):
             raise ValidationError(
                 f"{path} is not a Mnemosyne bundle: the id at byte {start} is of another kind"
             )
@@ -105,7 +103,7 @@ def _root(file: BinaryIO, path: str, end: int) -> Id:
     match header:
         case {"version": 1, "roots": [bytes() as root]} if (
             libipld.encode_dag_cbor(header) == data
-            and root.startswith(ID_STARTS)
+            and root.startswith((DAG_CBOR, RAW))
             and len(root) == ID_BYTES
         ):
             return root

@@ -126,9 +126,7 @@ def encode_record(record: StoredRecord, salt: bytes) -> bytes:
     }
     if record.vectors:
         block["vectors"] = dict(record.vectors)
-    if known := record.provenance.known():
-        if sources := known.get("derived_from"):
-            known["derived_from"] = [{"key": key, "commit": commit} for key, commit in sources]
+    if known := record.provenance.as_json():
         block["provenance"] = known
     for name in ("embedder", "event_time", "moved_from"):
         value = getattr(record, name)

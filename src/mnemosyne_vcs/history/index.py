@@ -12,6 +12,7 @@ from functools import reduce
 from typing import Protocol
 
 from mnemosyne_vcs import tree
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry
 from mnemosyne_vcs.errors import CorruptObjectError, EngineError
@@ -32,7 +33,6 @@ __all__ = [
 ]
 
 FEW = 64
-BATCH = 512
 
 
 def rebuild_index(blocks: Blocks) -> int:

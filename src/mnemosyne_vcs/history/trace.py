@@ -8,6 +8,7 @@ does not depend on later changes to them.
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.format.objects import StoredRecord, decode_record
@@ -17,8 +18,6 @@ from mnemosyne_vcs.model import Commit, Record
 from mnemosyne_vcs.trees import Tree
 
 __all__ = ["Origin", "TracedRecord", "trace"]
-
-BATCH = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,8 +159,8 @@ class Lineage:
 
     def _load(self, versions: Iterable[Id]) -> None:
         fresh = [each for each in dict.fromkeys(versions) if each not in self._facts]
-        for start in range(0, len(fresh), BATCH):
-            for block, data in self._blocks.read(fresh[start : start + BATCH]).items():
+        for batch in batches(fresh):
+            for block, data in self._blocks.read(batch).items():
                 record = decode_record(block, data)
                 follow = self._origin.transaction is not None and record.moved_from is not None
                 self._facts[block] = _Facts(

@@ -27,7 +27,7 @@ from mnemosyne_vcs.format.validation import (
     check_key,
     check_text,
 )
-from mnemosyne_vcs.ids import Id, text_id
+from mnemosyne_vcs.ids import DAG_CBOR, ID_BYTES, RAW, Id, text_id
 from mnemosyne_vcs.tree.edit import LONGEST, cut
 
 __all__ = ["MAX_LEVEL", "MAX_PARENTS", "check_block"]
@@ -39,7 +39,7 @@ _Check: TypeAlias = Callable[[Any, str], object]
 """Raises a `ValidationError` if a value is not valid in the named place."""
 
 _HEX = re.compile("[0-9a-f]{32}")
-_LINK_STARTS = {"dag-cbor": b"\x01\x71\x12\x20", "raw": b"\x01\x55\x12\x20"}
+_LINK_STARTS = {"dag-cbor": DAG_CBOR, "raw": RAW}
 
 
 def check_block(block: Id, data: bytes) -> str:
@@ -165,7 +165,7 @@ def _link(codec: str) -> _Check:
     start = _LINK_STARTS[codec]
 
     def check(value: object, where: str) -> None:
-        if not isinstance(value, bytes) or len(value) != 36 or value[:4] != start:
+        if not isinstance(value, bytes) or len(value) != ID_BYTES or value[:4] != start:
             raise ValidationError(f"{where} is not a link to a {codec} block: {value!r:.80}")
 
     return check

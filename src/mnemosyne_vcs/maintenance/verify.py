@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import Enumerates
 from mnemosyne_vcs.errors import CorruptObjectError, MnemosyneError, NotFoundError
@@ -116,8 +117,7 @@ class _Check:
         fresh = [block for block in dict.fromkeys(ids) if block not in self.seen]
         self.seen.update(fresh)
         self.fresh += fresh
-        for start in range(0, len(fresh), BATCH):
-            batch = fresh[start : start + BATCH]
+        for batch in batches(fresh):
             found = self.blocks.engine.read(batch)
             for block in batch:
                 data = found.get(block)

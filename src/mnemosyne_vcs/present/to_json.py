@@ -39,7 +39,7 @@ def record_json(record: Record | None) -> dict[str, Any] | None:
         "content": record.content,
         "vectors": sorted(record.vectors),
         "embedder": record.embedder,
-        "provenance": record.provenance.known(),
+        "provenance": record.provenance.as_json(),
         "event_time": record.event_time,
         "transaction": record.transaction_id,
         "moved_from": record.moved_from,

@@ -11,6 +11,7 @@ from typing import BinaryIO, cast
 import libipld
 
 from mnemosyne_vcs import tree
+from mnemosyne_vcs.batches import BATCH, batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.errors import (
@@ -32,7 +33,6 @@ from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref
 
 __all__ = ["Bundle", "check_bundle", "export_bundle", "import_bundle"]
 
-BATCH = 512
 Progress = Callable[[int], object]
 
 
@@ -167,8 +167,7 @@ def _objects(blocks: Blocks, heads: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
     known: set[Id] = set()
     for commit in reversed(list(ancestors(blocks.walk(), heads))):
         found = list(tree.walk(blocks.node, commit.tree_cid, known))
-        for start in range(0, len(found), BATCH):
-            batch = found[start : start + BATCH]
+        for batch in batches(found):
             data = blocks.read([block for block, _ in batch])
             yield from ((block, data[block]) for block, _ in batch)
             records = [decode_record(block, data[block]) for block, key in batch if key is not None]
@@ -222,9 +221,8 @@ def _store(
         ]
         for move in moves:
             _check_move(received, move)
-        places = list(received.index.places)
-        for start in range(0, len(places), BATCH):
-            engine.write(received.read(places[start : start + BATCH]))
+        for batch in batches(received.index.places):
+            engine.write(received.read(batch))
         complete_index(blocks, refs.values())
         for move in moves:
             engine.write({}, move)

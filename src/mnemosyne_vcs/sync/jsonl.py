@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from typing import Any, BinaryIO, cast
 
+from mnemosyne_vcs.batches import BATCH
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.files import existing_file, name_of, new_file
 from mnemosyne_vcs.format.validation import parse_json
@@ -17,7 +18,6 @@ from mnemosyne_vcs.transaction.transaction import Transaction
 
 __all__ = ["export_jsonl", "put_lines", "read_jsonl"]
 
-BATCH = 512
 Progress = Callable[[int], object]
 _PROVENANCE_FIELDS = {each.name for each in fields(Provenance)}
 _FIELDS = {"key", "content", "vectors", "embedder", "provenance", "event_time"}
@@ -107,9 +107,7 @@ def _as_json(record: Record) -> dict[str, Any]:
         line["vectors"] = {name: each.tolist() for name, each in record.vectors.items()}
     if record.embedder is not None:
         line["embedder"] = record.embedder
-    if known := record.provenance.known():
-        if sources := known.get("derived_from"):
-            known["derived_from"] = [{"key": key, "commit": commit} for key, commit in sources]
+    if known := record.provenance.as_json():
         line["provenance"] = known
     if record.event_time is not None:
         line["event_time"] = record.event_time

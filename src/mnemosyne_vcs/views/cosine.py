@@ -7,11 +7,12 @@ library beneath NumPy, or on the place of a row in memory.
 """
 
 from collections.abc import Callable, Iterable
-from itertools import islice, pairwise
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.views.rows import SEGMENT_ROWS, Rows, RowStore, Vector
 
 __all__ = ["Query", "best", "direction_of"]
@@ -60,8 +61,7 @@ class Query:
     def exact(self, vectors: Iterable[Vector]) -> list[float]:
         """Their similarity, from -1 to 1; 0 if either vector is zero, 1 if they are equal."""
         scores: list[float] = []
-        remaining = iter(vectors)
-        while chunk := list(islice(remaining, _CHUNK)):
+        for chunk in batches(vectors, _CHUNK):
             values = np.stack(chunk).astype(np.float64)
             norms = np.sqrt(_ordered_sums(values * values) * self._square)
             products = _ordered_sums(values * self._exact)

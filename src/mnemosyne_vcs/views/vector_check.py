@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 
 import numpy as np
 
 from mnemosyne_vcs import tree
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.vector_index import (
     IndexesVectors,
@@ -21,7 +21,6 @@ from mnemosyne_vcs.views.cosine import Query, direction_of
 __all__ = ["wrong_vectors"]
 
 _ATTEMPTS = 4
-_BATCH = 512
 _SPARE = 8
 
 
@@ -98,8 +97,7 @@ def _samples(blocks: Blocks, root: Id) -> dict[tuple[str, int], _Sample]:
 
 
 def _vectors(blocks: Blocks, root: Id) -> Iterator[tuple[str, str, Id, bytes]]:
-    remaining = tree.scan(blocks.node, root)
-    while batch := list(islice(remaining, _BATCH)):
+    for batch in batches(tree.scan(blocks.node, root)):
         records = blocks.read([record for _, record in batch])
         linked = [
             (key, name, vector)

@@ -1,7 +1,6 @@
 """The vector view: exact search by cosine similarity over the records of one root."""
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from sys import getsizeof
 from threading import Lock
 from typing import TypeAlias
@@ -9,6 +8,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.format.objects import decode_record, decode_vector
 from mnemosyne_vcs.ids import Id
@@ -19,7 +19,6 @@ from mnemosyne_vcs.views.rows import Claim, Rows, RowStore, Vector
 
 __all__ = ["Part", "VectorKind", "VectorView"]
 
-_BATCH = 512
 _Block: TypeAlias = tuple[Id, bytes]
 
 
@@ -207,7 +206,7 @@ class VectorKind:
                 missing = {each: None for each in missing if each not in found}
         if not missing:
             return
-        for batch in _batches(blocks.read_each(missing)):
+        for batch in batches(blocks.read_each(missing)):
             read: dict[int, list[tuple[Id, Vector]]] = {}
             for block, data in batch:
                 values = decode_vector(block, data)
@@ -233,9 +232,3 @@ class VectorKind:
     def _known_stores(self) -> list[RowStore]:
         with self._lock:
             return list(self._stores.values())
-
-
-def _batches(blocks: Iterable[_Block]) -> Iterator[list[_Block]]:
-    remaining = iter(blocks)
-    while batch := list(islice(remaining, _BATCH)):
-        yield batch

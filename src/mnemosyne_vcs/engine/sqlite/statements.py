@@ -10,6 +10,7 @@ from typing import Any, cast
 
 import apsw
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.sqlite.log import new_cookie
 from mnemosyne_vcs.ids import Id
@@ -61,8 +62,6 @@ CREATE TABLE IF NOT EXISTS settings (
 ) STRICT, WITHOUT ROWID
 """
 """Made with the first setting: a store without this table has none."""
-
-READ_BATCH = 512
 
 
 def rows(connection: apsw.Connection, sql: str, *values: Any) -> list[tuple[Any, ...]]:
@@ -116,10 +115,9 @@ def get_sizes(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, int]
 
 def _get(connection: apsw.Connection, what: str, ids: tuple[Id, ...]) -> dict[Id, Any]:
     found: dict[Id, Any] = {}
-    for start in range(0, len(ids), READ_BATCH):
-        batch = ids[start : start + READ_BATCH]
+    for batch in batches(ids):
         size = 1 << (len(batch) - 1).bit_length()
-        padding = (None,) * (size - len(batch))
+        padding = [None] * (size - len(batch))
         found.update(connection.execute(_select(what, size), batch + padding))
     return found
 
