@@ -12,6 +12,7 @@ from itertools import islice
 from threading import Lock
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from mnemosyne_vcs.batches import BATCH, batches
 from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["Blocks", "CollectedError", "as_record", "while_it_lasts"]
 
 T = TypeVar("T")
-READ_BATCH = 512
 MOST_AHEAD = 256
 ATTEMPTS = 5
 KEPT_VALUES = 512
@@ -176,8 +176,8 @@ class Blocks:
         """Many tree nodes at once; raises as `read` does."""
         found = {block: node for block in ids if (node := self._nodes.get(block)) is not None}
         absent = [block for block in ids if block not in found]
-        for start in range(0, len(absent), READ_BATCH):
-            for block, data in self.read(absent[start : start + READ_BATCH]).items():
+        for batch in batches(absent):
+            for block, data in self.read(batch).items():
                 found[block] = decode_node(block, data)
                 self._nodes.put(block, found[block])
         return found
@@ -331,4 +331,4 @@ def _growing_batches(entries: Iterable[tuple[str, Id]]) -> Iterator[list[tuple[s
     remaining, size = iter(entries), 16
     while batch := list(islice(remaining, size)):
         yield batch
-        size = min(size * 2, READ_BATCH)
+        size = min(size * 2, BATCH)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import CorruptObjectError
 from mnemosyne_vcs.format.objects import (
@@ -17,7 +18,6 @@ from mnemosyne_vcs.model import Commit
 
 __all__ = ["is_held", "is_reached", "links"]
 
-BATCH = 512
 MOST_READ = 50_000
 ATTEMPTS = 3
 
@@ -112,8 +112,7 @@ def _is_below(engine: Engine, wanted: Id, roots: Collection[Id]) -> bool | None:
     seen, level, read = set(roots), list(roots), 0
     while level and wanted not in seen:
         below: list[Id] = []
-        for start in range(0, len(level), BATCH):
-            batch = level[start : start + BATCH]
+        for batch in batches(level):
             read += len(batch)
             found = engine.read(batch)
             if len(found) < len(batch) or read > MOST_READ:

@@ -11,6 +11,7 @@ import pytest
 
 import mnemosyne_vcs
 from mnemosyne_vcs import CorruptObjectError, EngineError, MnemosyneError, NotFoundError, Repository
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import CollectedError
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
@@ -103,7 +104,7 @@ def test_what_is_copied_while_it_is_collected_is_whole(repo: Repository, tmp_pat
 def test_a_copy_of_a_store_that_is_collected_is_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("mnemosyne_vcs.maintenance.backup.BATCH", 2)
+    monkeypatch.setattr("mnemosyne_vcs.maintenance.backup.batches", partial(batches, size=2))
     repo, names = fresh(), count()
 
     def back_up(other: Repository) -> None:

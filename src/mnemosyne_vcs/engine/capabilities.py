@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields, replace
 from typing import Self, TypeVar
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.engine.protocol import (
     BacksUp,
     Deletes,
@@ -25,7 +26,6 @@ from mnemosyne_vcs.ids import Id
 __all__ = ["Capabilities"]
 
 T = TypeVar("T")
-BATCH = 512
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class Capabilities:
             EngineError: the store cannot be read.
         """
         found: dict[Id, int] = {}
-        for batch in _batches(ids):
+        for batch in batches(dict.fromkeys(ids)):
             if self.tell_sizes is None:
                 data = self.engine.read(batch)
                 found.update((block, len(each)) for block, each in data.items())
@@ -127,13 +127,8 @@ class Capabilities:
         """
         if self.bulk is not None:
             return self.bulk.read_many(ids)
-        return (self.engine.read(batch) for batch in _batches(ids))
+        return (self.engine.read(batch) for batch in batches(dict.fromkeys(ids)))
 
 
 def _as(engine: Engine, capability: type[T]) -> T | None:
     return engine if isinstance(engine, capability) else None
-
-
-def _batches(ids: Collection[Id]) -> Iterator[list[Id]]:
-    each = list(dict.fromkeys(ids))
-    return (each[start : start + BATCH] for start in range(0, len(each), BATCH))

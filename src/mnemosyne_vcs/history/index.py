@@ -12,7 +12,6 @@ from functools import reduce
 from typing import Protocol
 
 from mnemosyne_vcs import tree
-from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import HasHistoryIndex, IndexEntry
 from mnemosyne_vcs.errors import CorruptObjectError, EngineError

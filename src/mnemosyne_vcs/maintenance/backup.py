@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks, while_it_lasts
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.capabilities import Capabilities
@@ -14,7 +15,7 @@ from mnemosyne_vcs.files import put_in_place, sync_file, temporary_beside
 from mnemosyne_vcs.format.objects import check_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.graph import ancestors
-from mnemosyne_vcs.maintenance.verify import ATTEMPTS, BATCH, is_needed
+from mnemosyne_vcs.maintenance.verify import ATTEMPTS, is_needed
 from mnemosyne_vcs.refs import BRANCH, ROOT_COMMIT, TAG, ref_heads
 
 __all__ = ["Stats", "backup", "stats"]
@@ -119,8 +120,7 @@ def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:
     for _ in range(ATTEMPTS):
         refs = engine.refs()
         ids = list(source.ids())
-        for start in range(0, len(ids), BATCH):
-            batch = ids[start : start + BATCH]
+        for batch in batches(ids):
             there = copied.exists(batch)
             found = engine.read([block for block in batch if block not in there])
             for block, data in found.items():

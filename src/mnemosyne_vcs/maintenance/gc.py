@@ -15,6 +15,7 @@ Other writers can continue meanwhile. Four rules keep what they depend on; ADR 0
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Enumerates
@@ -28,7 +29,6 @@ from mnemosyne_vcs.tree import EMPTY_ROOT
 
 __all__ = ["GcReport", "collect"]
 
-BATCH = 512
 ATTEMPTS = 3
 Progress = Callable[[int], object]
 
@@ -163,11 +163,6 @@ def _later(moves: Iterable[ReflogEntry], since: int, now: int) -> Iterator[Reflo
             yield move
 
 
-def _batches(ids: Iterable[Id]) -> Iterator[list[Id]]:
-    each = list(ids)
-    return (each[start : start + BATCH] for start in range(0, len(each), BATCH))
-
-
 @dataclass(slots=True)
 class _Reached:
     """The objects found so far, each with everything that it leads to."""
@@ -190,7 +185,7 @@ class _Reached:
         level = [block for block in ids if block not in self.ids]
         while level:
             self.ids.update(level)
-            found = (each for batch in _batches(level) for each in engine.read(batch).items())
+            found = (each for batch in batches(level) for each in engine.read(batch).items())
             level = [link for each in found for link in links(*each) if link not in self.ids]
 
     def _add_nodes(self, roots: Iterable[Id]) -> None:
@@ -205,7 +200,7 @@ class _Reached:
 
     def _fresh(self, ids: Iterable[Id]) -> Iterator[tuple[Id, bytes]]:
         """Read the objects that have not been visited, and mark them as visited."""
-        for batch in _batches(block for block in dict.fromkeys(ids) if block not in self.ids):
+        for batch in batches(block for block in dict.fromkeys(ids) if block not in self.ids):
             yield from self.blocks.read(batch).items()
             self.ids.update(batch)
             if self.progress:

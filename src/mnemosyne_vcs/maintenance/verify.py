@@ -23,7 +23,6 @@ from mnemosyne_vcs.refs import BRANCH, ROOT_COMMIT, what_is_lacking
 
 __all__ = ["Problem", "VerifyReport", "verify", "verify_objects"]
 
-BATCH = 256
 ATTEMPTS = 4
 INDEX = "index"
 REBUILD = "rebuild_index() or `mnem verify --repair-index` rebuilds the index"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TypeVar
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Engine, IndexEntry
@@ -169,7 +170,7 @@ class _Shipment:
     def batches(self, commits: Iterable[Commit]) -> Iterator[list[_Item]]:
         """All items to look at, in an order in which they may be written."""
         items = (item for window in _split(commits, WINDOW) for item in self._items(window))
-        return _split(items, BATCH)
+        return batches(items, BATCH)
 
     def _items(self, commits: Sequence[Commit]) -> Iterator[_Item]:
         found = additions(self._source, commits)
@@ -186,7 +187,7 @@ class _Shipment:
         """The vectors of each record."""
         return {
             block: decode_record(block, data).vectors.values()
-            for batch in _split(records, BATCH)
+            for batch in batches(records, BATCH)
             for block, data in self._source.read(batch).items()
         }
 

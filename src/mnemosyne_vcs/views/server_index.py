@@ -5,6 +5,7 @@ from itertools import islice
 from typing import TypeAlias
 
 from mnemosyne_vcs import tree
+from mnemosyne_vcs.batches import BATCH
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.engine.vector_index import (
@@ -22,7 +23,6 @@ __all__ = ["MOST_BEHIND", "carried", "follow", "in_step"]
 MOST_BEHIND = 1000
 """How many keys an index may differ in for a commit to update it, or a search to allow for it."""
 
-_BATCH = 512
 _Changes: TypeAlias = Iterable[tuple[str, Id | None]]
 
 
@@ -103,11 +103,11 @@ def _parts(
         keeps: whether the index keeps the vectors that are not among those.
     """
     remaining = iter(changes)
-    batch = list(islice(remaining, _BATCH))
+    batch = list(islice(remaining, BATCH))
     while True:
         rows = _rows(blocks, batch, objects, keeps=keeps)
         yield VectorPart([key for key, _ in batch], rows)
-        batch = list(islice(remaining, _BATCH))
+        batch = list(islice(remaining, BATCH))
         if not batch:
             return
 
