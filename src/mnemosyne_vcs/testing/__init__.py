@@ -1,7 +1,7 @@
-"""Tools for testing what is built on Mnemosyne, and engines and backends against its contracts.
+"""Tools for testing applications, and contracts for testing engines and backends.
 
-`mnemosyne_vcs.testing.engines` holds the contract of engines as a pytest class; it is imported by
-itself because it needs pytest.
+`mnemosyne_vcs.testing.engines` holds the contract of engines as a pytest class; it is not
+imported here because it needs pytest.
 """
 
 from mnemosyne_vcs.testing.faults import Fault, FaultyEngine, SlowEngine, random_faults

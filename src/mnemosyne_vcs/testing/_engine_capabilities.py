@@ -1,4 +1,4 @@
-"""The part of the engine contract that is about capabilities; each is tested where it is had."""
+"""The part of the engine contract about capabilities; each is tested if the engine has it."""
 
 from itertools import pairwise
 from threading import Event, Thread
@@ -388,4 +388,4 @@ class CapabilityContract(
     _TellsSizes,
     _Exclusive,
 ):
-    """What the capabilities of an engine promise."""
+    """The contract of an engine's capabilities."""

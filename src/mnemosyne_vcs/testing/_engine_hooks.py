@@ -1,4 +1,4 @@
-"""What a test of an engine overrides, and small tools for such tests."""
+"""The hooks that a test of an engine overrides, and small tools for such tests."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -47,7 +47,7 @@ def in_threads(count: int, act: Callable[[int], object]) -> None:
 
     Args:
         count: how many threads.
-        act: what each runs, given its number.
+        act: the function that each runs, given its number.
     """
     errors: list[BaseException] = []
     start = Barrier(count)
@@ -76,7 +76,7 @@ def blob(number: int, size: int = 40) -> tuple[Id, bytes]:
 
 
 def require(engine: Engine, capability: type[T]) -> T:
-    """The engine as one that has the capability; skips the test if it has not."""
+    """The engine as one with the capability; skips the test if it does not have it."""
     found = find(engine, capability)
     if found is None:
         pytest.skip(f"no {capability.__name__}")
@@ -84,26 +84,26 @@ def require(engine: Engine, capability: type[T]) -> T:
 
 
 def find(engine: Engine, capability: type[T]) -> T | None:
-    """The engine as one that has the capability; None if it has not."""
+    """The engine as one with the capability, or None."""
     can = Capabilities.of(engine)
     [name] = [field.name for field in fields(can) if capability in get_args(field.type)]
     return getattr(can, name)
 
 
 class EngineHooks:
-    """What the contract needs to know about an engine."""
+    """The hooks of the contract."""
 
     @pytest.fixture
     def engine(self) -> Engine:
-        """A new and empty engine; to be overridden."""
+        """A new and empty engine; override this."""
         raise NotImplementedError("override the engine fixture")
 
     def again(self, engine: Engine) -> Engine | None:
-        """Another engine on the same store, or None if there can be none."""
+        """Another engine on the same store, or None if that is not possible."""
         return None
 
     def for_reading(self, engine: Engine) -> Engine | None:
-        """A read-only engine on the same store, or None if there can be none."""
+        """A read-only engine on the same store, or None if that is not possible."""
         return None
 
     def copy_at(self, path: str) -> Engine | None:
@@ -111,5 +111,5 @@ class EngineHooks:
         return None
 
     def replace_bytes(self, engine: Engine, block: Id, data: bytes) -> bool:
-        """Change an object behind the engine's back, if that can be done."""
+        """Change an object behind the engine's back, if possible."""
         return False

@@ -1,4 +1,4 @@
-"""What an engine that lists and deletes its objects, or copies itself, has to do."""
+"""The contract of engines that list and delete their objects, or copy themselves."""
 
 from pathlib import Path
 
@@ -163,4 +163,4 @@ class _Copies(EngineHooks):
 
 
 class SpaceContract(_Deletes, _Copies):
-    """What such an engine promises; skipped where it has not the capability."""
+    """The contract of such an engine; skipped if it does not have the capability."""

@@ -1,4 +1,4 @@
-"""The part of the engine contract that is about indexes of vectors."""
+"""The part of the engine contract about indexes of vectors."""
 
 from collections.abc import Collection, Iterator
 from random import Random
@@ -27,7 +27,7 @@ HEADS = [blob(2000 + number)[0] for number in range(5)]
 
 
 class VectorContract(EngineHooks):
-    """What an engine promises that says it indexes vectors."""
+    """The contract of an engine that indexes vectors."""
 
     def test_an_index_begins_empty_and_goes_when_it_is_dropped(self, engine: Engine) -> None:
         index = _begun(engine, "b", "a")
@@ -209,7 +209,7 @@ def _found(
 
 
 def _ranked(rows: list[VectorRow], query: VectorQuery) -> list[tuple[str, float]]:
-    """What a search is to find, by the definition of it."""
+    """The expected result of a search, by definition."""
     among = [
         row
         for row in rows

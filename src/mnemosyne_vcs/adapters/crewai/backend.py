@@ -53,28 +53,28 @@ class MnemosyneStorageBackend:
     commits of one memory operation share the trailer `Save-Id`, those of one kickoff `Run-Id`.
     Any number of threads, processes and backends may share one store.
 
-    `search` scores by cosine similarity, exactly, and filters before it cuts. A record without an
-    embedding is stored and never found by search. A record id is unique in the branch; where
-    something else has put a second record with one id, `get_record` gives the one that was
-    written last, and `save`, `update` and `delete` treat all of them.
+    `search` scores by exact cosine similarity, and filters before it cuts. A record without an
+    embedding is stored but never found by search. A record id is unique in the branch; if other
+    code has put a second record with the same id there, `get_record` returns the one that was
+    written last, and `save`, `update` and `delete` apply to all of them.
 
-    A record that something else has put under a key of CrewAI's, and that is not of its shape, is
-    left out everywhere. A record that was moved to another key is in the scope of that key. Half
-    an emoji in a text, a lone surrogate, is stored as U+FFFD.
+    A record that other code has put under a key of CrewAI's and that does not have the form of a
+    memory record is ignored everywhere. A record that was moved to another key is in the scope of
+    that key. Half an emoji in a text, a lone surrogate, is stored as U+FFFD.
 
-    `private` is carried, not enforced: the protocol never says who asks, so `search` and
+    `private` is stored, not enforced: the protocol never says who asks, so `search` and
     `list_records` return private records like any others. CrewAI's own recall hides them, one
-    layer up, from all but their source; whoever calls this backend directly sees them.
+    layer up, from all but their source; code that calls this backend directly sees them.
 
     Args:
-        url_or_repository: where the memory is: a path or URL as `mnemosyne_vcs.open` takes it, made
-            on first use if it is missing, or an open repository.
+        url_or_repository: a path or URL as `mnemosyne_vcs.open` takes it, created on first use if
+            it does not exist, or an open repository.
         branch: the branch to read and write.
-        author: who commits.
+        author: the author of commits.
 
     Attributes:
         branch: the branch that is read and written.
-        author: who commits.
+        author: the author of commits.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class MnemosyneStorageBackend:
         self.author = author
         self._revision: str | None = None
         self._opened = Opened(url_or_repository)
-        with suppress(ImportError):  # of an unknown CrewAI: who writes then stays unknown
+        with suppress(ImportError):  # an unknown version of CrewAI: origins stay unknown
             listen()
 
     def __repr__(self) -> str:
@@ -110,23 +110,23 @@ class MnemosyneStorageBackend:
 
     @property
     def repository(self) -> Repository:
-        """The repository, opened when it is first asked for.
+        """The repository, opened when it is first used.
 
         Raises:
-            ReadOnlyError: the store is missing and cannot be made.
+            ReadOnlyError: the store does not exist and cannot be created.
             FormatVersionError: the store was written in a newer format.
-            EngineError: what is there is no store, or cannot be read.
+            EngineError: it is not a store, or cannot be read.
         """
         return self._opened.repository(self.branch)
 
     @property
     def spec(self) -> str:
-        """The text that `register`'s factory makes this backend from again."""
+        """The text from which `register`'s factory can make this backend again."""
         return spec_of(self._opened.url, self.branch, self._revision)
 
     @property
     def __pydantic_serializer__(self) -> Any:
-        """Lets CrewAI's checkpoints hold the spec in the backend's place."""
+        """Lets CrewAI's checkpoints store the spec in place of the backend."""
         from pydantic_core import SchemaSerializer, core_schema
 
         as_spec = core_schema.plain_serializer_function_ser_schema(
@@ -138,45 +138,45 @@ class MnemosyneStorageBackend:
         """A backend on another branch of the same repository.
 
         Args:
-            branch: the branch; made from this backend's if there is none of that name.
+            branch: the branch; created from this backend's if it does not exist.
 
         Raises:
-            ValidationError: the name is none for a branch.
+            ValidationError: the name is not a valid branch name.
         """
         if branch not in self.repository.branches():
             self.repository.create_branch(branch, revision=self._revision or self.branch)
         return self._sibling(branch, None)
 
     def at(self, revision: Revision) -> Self:
-        """The memory as it stood at a revision, for `Memory(storage=..., read_only=True)`.
+        """The memory at a revision, for `Memory(storage=..., read_only=True)`.
 
         Args:
             revision: a commit id, tag, `main~3`, `main@{yesterday}` and the like.
 
         Raises:
-            NotFoundError: it names nothing.
-            InvalidRevisionError: it is no revision.
+            NotFoundError: it names nothing that exists.
+            InvalidRevisionError: it is not a valid revision.
         """
         return self._sibling(self.branch, self.repository.resolve(revision).id)
 
     def history(self, record_id: str) -> list[Blame]:
-        """Every value that a record has had, newest first, through changes of scope.
+        """Every value of a record, newest first, through changes of scope.
 
         Raises:
-            NotFoundError: no commit has had the record.
+            NotFoundError: no commit had the record.
         """
         contents = self._contents()
         key = self._known_key(contents, record_id) or self._lost_key(contents, record_id)
         return list(self.repository.history(key, contents.snapshot.commit.id))
 
     def why(self, record_id: str) -> Blame:
-        """Who gave a record the value that it has, and from which source.
+        """The commit that set the value of a record, and its source.
 
-        A re-embedding gives it none. CrewAI hands over no source when it consolidates; the
-        answer's provenance then names that of the newest earlier value that has one.
+        A re-embedding does not count. CrewAI passes no source when it consolidates; the
+        provenance then has the source of the newest earlier value that has one.
 
         Raises:
-            NotFoundError: no commit has had the record.
+            NotFoundError: no commit had the record.
         """
         newest, *earlier = self.history(record_id)
         while earlier and _unchanged(earlier[0], newest):
@@ -201,12 +201,12 @@ class MnemosyneStorageBackend:
             embedder: id of the model, if the records are to name it.
 
         Returns:
-            The new commit, or the head if all embeddings are so already.
+            The new commit, or the head if no embedding changed.
 
         Raises:
             ReadOnlyError: this backend shows the past, or the store does not accept writes.
-            ValidationError: `embed` has not given one vector for each text.
-            DimensionError: it has given vectors of several dimensions; nothing was written.
+            ValidationError: `embed` did not return one vector for each text.
+            DimensionError: it returned vectors of several dimensions; nothing was written.
             EngineError: the store failed, and nothing was written.
         """
         self._check_present()
@@ -220,13 +220,13 @@ class MnemosyneStorageBackend:
         )
 
     def close(self) -> None:
-        """Give back files and connections; a later call opens them again."""
+        """Close files and connections; a later call opens them again."""
         self._opened.close()
 
     def save(self, records: "list[MemoryRecord]") -> None:
-        """Store records in one commit; one whose id is there already replaces it.
+        """Store records in one commit, replacing those with the same ids.
 
-        Embeddings of another dimension are taken if no others remain beside them.
+        Embeddings of another dimension are accepted if no others remain.
 
         Raises:
             EmbeddingDimensionMismatchError: an embedding has another dimension than the branch's
@@ -292,17 +292,17 @@ class MnemosyneStorageBackend:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """Delete the records that pass all given filters, in one commit.
+        """Delete the records that match all given filters, in one commit.
 
         Args:
             scope_prefix: records at or below this scope.
             categories: records with at least one of these.
             record_ids: records with these ids; an empty list deletes nothing.
-            older_than: records made before this moment.
+            older_than: records created before this moment.
             metadata_filter: records whose metadata has these values.
 
         Returns:
-            How many were deleted.
+            The number of deleted records.
 
         Raises:
             ReadOnlyError: the store does not accept writes.
@@ -353,12 +353,12 @@ class MnemosyneStorageBackend:
     def list_records(
         self, scope_prefix: str | None = None, limit: int = 200, offset: int = 0
     ) -> "list[MemoryRecord]":
-        """Records at or below a scope, newest first, equally new ones by key.
+        """Records at or below a scope, newest first, ties by key.
 
         Args:
             scope_prefix: the scope; None for all.
             limit: how many at most; 0 or less gives none.
-            offset: how many to leave out before them; less than 0 gives none.
+            offset: how many to skip before them; less than 0 gives none.
 
         Raises:
             EngineError: the store cannot be read.
@@ -371,7 +371,7 @@ class MnemosyneStorageBackend:
         return [record_of(record) for record in records]
 
     def get_scope_info(self, scope: str) -> "ScopeInfo":
-        """How many records a scope and those below it hold, their categories, times and children.
+        """The number of records in and below a scope, their categories, times and child scopes.
 
         Raises:
             EngineError: the store cannot be read.
@@ -391,7 +391,7 @@ class MnemosyneStorageBackend:
         )
 
     def list_scopes(self, parent: str = "/") -> list[str]:
-        """The scopes right below a parent that hold records, or have some below, sorted.
+        """The scopes directly below a parent with records in or below them, sorted.
 
         Raises:
             EngineError: the store cannot be read.
@@ -400,7 +400,7 @@ class MnemosyneStorageBackend:
         return child_scopes(view.scopes(prefix_of(parent)), scope_path(parent))
 
     def list_categories(self, scope_prefix: str | None = None) -> dict[str, int]:
-        """How many records at or below a scope have each category.
+        """The number of records at or below a scope with each category.
 
         Raises:
             EngineError: the store cannot be read.
@@ -408,7 +408,7 @@ class MnemosyneStorageBackend:
         return self._contents().scopes.categories(prefix_of(scope_prefix))
 
     def count(self, scope_prefix: str | None = None) -> int:
-        """How many records there are at or below a scope.
+        """The number of records at or below a scope.
 
         Raises:
             EngineError: the store cannot be read.
@@ -416,7 +416,7 @@ class MnemosyneStorageBackend:
         return self._contents().scopes.count(prefix_of(scope_prefix))
 
     async def asave(self, records: "list[MemoryRecord]") -> None:
-        """`save` in a thread of its own."""
+        """`save` in another thread."""
         await asyncio.to_thread(self.save, records)
 
     async def asearch(
@@ -428,7 +428,7 @@ class MnemosyneStorageBackend:
         limit: int = 10,
         min_score: float = 0.0,
     ) -> "list[tuple[MemoryRecord, float]]":
-        """`search` in a thread of its own."""
+        """`search` in another thread."""
         return await asyncio.to_thread(
             self.search,
             query_embedding,
@@ -447,7 +447,7 @@ class MnemosyneStorageBackend:
         older_than: datetime | None = None,
         metadata_filter: dict[str, Any] | None = None,
     ) -> int:
-        """`delete` in a thread of its own."""
+        """`delete` in another thread."""
         return await asyncio.to_thread(
             self.delete, scope_prefix, categories, record_ids, older_than, metadata_filter
         )
@@ -468,12 +468,12 @@ class MnemosyneStorageBackend:
         return Contents(self.repository, self.repository.at(self._revision or self.branch))
 
     def _base(self, transaction: Transaction) -> Contents:
-        """What a transaction starts from; it depends on all of it from here on."""
+        """The state that a transaction starts from, and depends on as a whole."""
         transaction.depends_on()
         return Contents(self.repository, self.repository.at(transaction.base.id))
 
     def _known_key(self, contents: Contents, record_id: str) -> str | None:
-        """The key of a record id: that of CrewAI's newest record, else of what is there instead."""
+        """The key of a record id: of CrewAI's newest record with it, else of any record."""
         keys = [record.key for record in contents.records(record_id)]
         return next(iter(keys or contents.any_keys(record_id)), None)
 
@@ -485,7 +485,7 @@ class MnemosyneStorageBackend:
             key = self._known_key(before, record_id)
             if key is not None:
                 return key
-        raise NotFoundError(f"no commit up to {newest} has had record {record_id!r}")
+        raise NotFoundError(f"no commit up to {newest} had record {record_id!r}")
 
     def _put(self, records: "Iterable[MemoryRecord]", message: str) -> None:
         latest = {record.id: record for record in records}
@@ -537,7 +537,7 @@ def _unpickled(
 
 
 def _unchanged(older: Blame, newer: Blame) -> bool:
-    """Whether a later value of a record says the same, as after re-embedding."""
+    """Whether a later value of a record has the same contents, as after re-embedding."""
     before, after = older.record, newer.record
     return (
         before is not None
@@ -549,7 +549,7 @@ def _unchanged(older: Blame, newer: Blame) -> bool:
 
 
 def _make_way(transaction: Transaction, base: Contents, record_id: str, key: str) -> None:
-    """Leave a record id no other key than the one that it is about to have."""
+    """Remove all other keys of a record id than the one that is about to be written."""
     if base.any_keys(record_id) in ([], [key]):
         return
     others = [record.key for record in base.records(record_id) if record.key != key]

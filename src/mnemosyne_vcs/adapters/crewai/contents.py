@@ -1,4 +1,4 @@
-"""What of a snapshot is CrewAI's: its records by id and by scope, and their dimensions."""
+"""CrewAI's records in a snapshot, by id and by scope, and their dimensions."""
 
 from collections.abc import Collection, Iterable
 from functools import cached_property
@@ -17,7 +17,7 @@ __all__ = ["Contents"]
 
 
 class Contents:
-    """The memory records of a snapshot. What is not CrewAI's is never among them.
+    """The memory records of a snapshot, without records of other code.
 
     Args:
         repository: the repository.
@@ -38,13 +38,13 @@ class Contents:
         return self.snapshot.view(IdentityKind, record_id_of)
 
     def any_keys(self, record_id: str) -> list[str]:
-        """The keys that stand for a record id, whatever is there."""
+        """The keys of a record id, with CrewAI's records or others."""
         return [key for key in self._ids.keys_of(record_id) if key.startswith(ROOT)]
 
     def records(self, record_id: str) -> list[Record]:
         """The records with an id, the one that was written last first.
 
-        There is more than one only where something else than a backend has put a second one.
+        There is more than one only if other code than a backend has put a second one there.
         """
         found = [self.snapshot[key] for key in self.any_keys(record_id)]
         found = [record for record in found if is_memory(record)]
@@ -92,10 +92,10 @@ class Contents:
         return hits
 
     def other_dimension(self, dimension: int, replaced: Collection[str]) -> int | None:
-        """The dimension that keeps embeddings of another one out, or None.
+        """The dimension of the branch, if it differs from the wanted one; else None.
 
-        None does if some records have the wanted one, or if all that have another one are about to
-        be replaced.
+        Also None if some records have the wanted dimension, or if all others are about to be
+        replaced.
 
         Args:
             dimension: the wanted dimension.

@@ -16,7 +16,7 @@ __all__ = [
 ]
 
 ROOT = "/"
-"""What all keys of CrewAI's start with, and no others."""
+"""The start of all keys of CrewAI's, and of no others."""
 
 _RESERVED = re.compile("[/%\x00-\x1f\x7f-\x9f]")
 
@@ -24,7 +24,7 @@ _RESERVED = re.compile("[/%\x00-\x1f\x7f-\x9f]")
 def mended(text: str) -> str:
     """A text that can be stored: half a character, a lone surrogate, becomes U+FFFD.
 
-    Models cut an emoji in two now and then; two halves in a row are put together again.
+    Models sometimes cut an emoji in two; two halves in a row are joined again.
     """
     try:
         text.encode()
@@ -40,7 +40,7 @@ def scope_path(scope: str | None) -> str:
 
 @lru_cache(4096)
 def prefix_of(scope: str | None) -> str:
-    """What the keys of all records at or below a scope start with."""
+    """The start of the keys of all records at or below a scope."""
     return "".join(f"/{_quote(part)}" for part in mended(scope or "").split("/") if part) + ROOT
 
 
@@ -59,8 +59,8 @@ def scope_of(key: str, stored: str) -> str | None:
 
     Args:
         key: the key.
-        stored: the scope that the record names. It is given back as it is if it is that of the
-            key; a record that was moved to another key is in the scope of that.
+        stored: the scope that the record names. It is returned unchanged if it is that of
+            the key; a record that was moved to another key is in the scope of that key.
 
     Returns:
         The scope, or None if the key is not one that `key_for` makes.
@@ -75,11 +75,11 @@ def scope_of(key: str, stored: str) -> str | None:
 
 
 def child_scopes(scopes: list[str], parent: str) -> list[str]:
-    """The scopes right below a parent at or below which there is one of the given, sorted.
+    """The scopes directly below a parent that contain one of the given scopes, sorted.
 
     Args:
         scopes: scopes as `scope_path` gives them.
-        parent: likewise.
+        parent: a scope in the same form.
     """
     above = parent + "/"
     below = (scope[len(above) :] for scope in scopes if scope.startswith(above))

@@ -1,4 +1,4 @@
-"""The repository behind a backend, opened when it is first needed."""
+"""The repository of a backend, opened when it is first needed."""
 
 from collections.abc import Collection
 from os import PathLike, fspath
@@ -36,7 +36,7 @@ class Opened:
         return self._repository.url if self._repository else canonical_url(self._url)
 
     def repository(self, branch: str) -> Repository:
-        """The repository, which has the branch; both are made if they are missing."""
+        """The repository with the branch; both are created if they do not exist."""
         if branch in self._branches and self._repository:
             return self._repository
         with self._lock:
@@ -59,7 +59,7 @@ class Opened:
     def check_dimension(
         self, contents: Contents, dimension: int, replaced: Collection[str]
     ) -> None:
-        """Raise if the memory has embeddings of another dimension, which would stay.
+        """Raise if embeddings of another dimension would remain.
 
         Args:
             contents: the memory.
@@ -80,6 +80,6 @@ class Opened:
 
 
 def _checked(url: str | PathLike[str]) -> str:
-    """A URL as given, if it is one; else it would be found out in the background, by nobody."""
+    """A URL, checked now because an error in the background would go unnoticed."""
     canonical_url(url)
     return fspath(url)

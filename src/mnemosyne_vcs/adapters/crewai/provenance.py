@@ -1,10 +1,10 @@
-"""Who is writing: agent, task, crew and run, found at the moment CrewAI calls the storage.
+"""The origin of a write: agent, task, crew and run, at the moment when CrewAI calls the storage.
 
 CrewAI keeps the chain of open events (`crew_kickoff_started` → `task_started` →
 `agent_execution_started` → `memory_save_started` …) in a context variable, and copies the
-context into each thread that it uses. `current_origin` reads that chain where it stands, so
-concurrent crews cannot be mistaken for one another, and looks the events up in CrewAI's own
-event record, which is written before `emit` returns.
+context into each thread that it uses. `current_origin` reads that chain in the calling
+context, so concurrent crews cannot be confused, and looks the events up in CrewAI's own event
+record, which is written before `emit` returns.
 
 Only public names of CrewAI are used: `crewai.context.capture_execution_context`,
 `crewai.events.crewai_event_bus` and its `runtime_state`. An agent that runs outside any crew or
@@ -12,7 +12,7 @@ flow has no event record by the time it saves; `listen` keeps the last such agen
 CrewAI runs listeners in a thread pool, so for these agents, and only for these, the role can
 still be unknown when the save arrives.
 
-What cannot be known stays None: a thread that was started without the caller's context has no
+Unknown fields stay None: a thread that was started without the caller's context has no
 chain. A background save that fails at once makes CrewAI close one level too many of its chain;
 the agent is then taken from the task.
 """
@@ -41,14 +41,14 @@ _REMEMBERED_AGENTS = 2048
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Who made one call to the storage. None is unknown.
+    """The origin of one call to the storage. None means unknown.
 
     Attributes:
         save_id: id of the `remember` or `remember_many` call; all storage calls of one
             such call share it. `update`, `forget` and `reset` have none.
-        run_id: id of the outermost kickoff (of a flow, a crew, or an agent on its own); all that
-            happens within it shares it, and the next kickoff has another.
-        agent: role of the innermost agent at work.
+        run_id: id of the outermost kickoff (of a flow, a crew, or an agent on its own); all
+            calls within it share it, and the next kickoff has another.
+        agent: role of the innermost running agent.
         task: name of that agent's task, or its description when it has no name.
         crew: name of the innermost crew or flow.
     """
@@ -64,7 +64,7 @@ _UNKNOWN = Origin()
 
 
 def current_origin() -> Origin:
-    """Who is writing, as far as CrewAI's context in the calling thread tells.
+    """The origin of a write, from CrewAI's context in the calling thread.
 
     Returns:
         The origin; empty outside CrewAI, or when CrewAI no longer offers what this reads.
@@ -90,14 +90,14 @@ def listen() -> None:
         kinds = (events.AgentExecutionStartedEvent, events.LiteAgentExecutionStartedEvent)
         register = events.crewai_event_bus.register_handler
     except AttributeError as error:
-        raise ImportError(f"this crewai has no such events: {error}") from error
+        raise ImportError(f"this version of crewai lacks the expected events: {error}") from error
     for kind in kinds:
         register(kind, _seen.add)
 
 
 @dataclass(frozen=True, slots=True)
 class _Facts:
-    """What one event says."""
+    """The facts of one event."""
 
     agent: str | None = None
     task: str | None = None
@@ -149,7 +149,7 @@ def _origin(stack: Sequence[tuple[str, str]]) -> Origin:
 
 
 def _innermost_facts(chain: Sequence[tuple[str, str]]) -> _Facts:
-    """Of each fact, what the innermost event that has it says; looks at no more than it must."""
+    """Each fact from the innermost event that has it; reads as few events as possible."""
     found = _NOTHING
     for event_id, type in reversed(chain):
         known = found.crew if type in _KICKOFFS else found.agent and found.task
@@ -196,6 +196,6 @@ def _facts(event: Any) -> _Facts:
 
 
 def _text(thing: Any, name: str) -> str | None:
-    """A non-empty text attribute of an event or a part of it, which a checkpoint may have lost."""
+    """A non-empty text attribute of an event or its part, which a checkpoint may have lost."""
     value = getattr(thing, name, None)
     return value if isinstance(value, str) and value else None

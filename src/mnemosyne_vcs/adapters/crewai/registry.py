@@ -18,7 +18,7 @@ _DEFAULT_SPEC = "lancedb"
 
 @dataclass
 class _Factory:
-    """Answers CrewAI's default spec and our own; hands others to the factory before it."""
+    """Handles CrewAI's default spec and our own; passes others to the previous factory."""
 
     url: str
     branch: str
@@ -53,21 +53,22 @@ def register(
 ) -> MnemosyneStorageBackend:
     """Make a store the memory of every `Crew(memory=True)`, agent and flow from here on.
 
-    It answers CrewAI's default storage and specs of the form `mnemosyne+URL`, which checkpoints
-    hold; a factory that was installed before is asked about all others. The store is opened, and
-    made if it is missing, when it is first used. Registering again replaces the registration.
+    It handles CrewAI's default storage and specs of the form `mnemosyne+URL`, which checkpoints
+    contain; a factory that was installed before handles all others. The store is opened, and
+    created if it does not exist, when it is first used. Registering again replaces the
+    registration.
 
     Args:
         url: a path or URL as `mnemosyne_vcs.open` takes it.
         branch: the branch to read and write.
-        author: who commits.
+        author: the author of commits.
 
     Returns:
         The backend that all of them share.
 
     Raises:
         ImportError: crewai is not installed.
-        ValidationError: the URL is of no known form, or the path was surely meant otherwise.
+        ValidationError: the URL is of no known form, or the path surely means something else.
     """
     from crewai.memory.storage import factory
 
@@ -79,7 +80,7 @@ def register(
 
 
 def unregister() -> None:
-    """Put back the factory that was there before `register`; do nothing if ours is not there."""
+    """Restore the factory from before `register`; do nothing if ours is not installed."""
     from crewai.memory.storage import factory
 
     ours = factory._factory  # pyright: ignore[reportPrivateUsage]

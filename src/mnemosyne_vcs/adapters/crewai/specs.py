@@ -19,7 +19,7 @@ def spec_of(url: str, branch: str, revision: str | None) -> str:
     Args:
         url: the store's canonical URL.
         branch: the branch.
-        revision: the commit of a past memory, None of a living one.
+        revision: the commit of a past memory; None for the present one.
     """
     spec = PREFIX + url
     if branch != DEFAULT_BRANCH or revision:
@@ -31,7 +31,7 @@ def parse_spec(spec: str) -> tuple[str, str, str | None]:
     """The URL or path, branch and revision in a spec; the inverse of `spec_of`.
 
     Raises:
-        ValidationError: something stands before the prefix, such as a quotation mark.
+        ValidationError: the prefix is not at the start, for example after a quotation mark.
     """
     if not spec.startswith(PREFIX):
         raise ValidationError(f"{without_password(spec)!r} does not begin with {PREFIX}")

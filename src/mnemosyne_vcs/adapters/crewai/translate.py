@@ -43,9 +43,9 @@ _SHAPE: dict[str, type | tuple[type, ...]] = {
 
 
 def content_of(record: "MemoryRecord") -> JSON:
-    """The fields of a memory record but its id and embedding, as JSON; not yet checked.
+    """The fields of a memory record except id and embedding, as JSON; not yet checked.
 
-    Lone surrogates, which models write now and then and no store can hold, become U+FFFD.
+    Lone surrogates, which models sometimes write and which cannot be stored, become U+FFFD.
     """
     content = {
         "content": record.content,
@@ -92,22 +92,22 @@ def record_of(record: Record) -> "MemoryRecord":
 
 
 def is_memory(record: Record) -> bool:
-    """Whether a record is one that this adapter could have written, by its key and its shape.
+    """Whether this adapter could have written a record, by its key and form.
 
-    Anything can be put under a key that begins with `/`, by `mnem put` for instance. CrewAI is
-    not shown what is not its own.
+    Other code, such as `mnem put`, can put anything under a key that begins with `/`. CrewAI does
+    not see such records.
     """
     return _fields(record) is not None
 
 
 def text_to_embed(record: Record) -> str:
-    """What CrewAI embeds of a memory record; of what is not one, what a repository embeds."""
+    """The text to embed: as CrewAI does for a memory record, as a repository does for others."""
     fields = _fields(record)
     return text_of(record) if fields is None else fields["content"]
 
 
 def facts_of(record: Record) -> Facts | None:
-    """What scope listings and statistics need of a record; None if it is not CrewAI's."""
+    """The row of a record for scope listings and statistics; None if it is not CrewAI's."""
     fields = _fields(record)
     if fields is None:
         return None
@@ -116,7 +116,7 @@ def facts_of(record: Record) -> Facts | None:
 
 
 def _fields(record: Record) -> dict[str, Any] | None:
-    """The fields of the memory record that a record holds, None if it holds something else."""
+    """The fields of a memory record; None if the record is something else."""
     if not record.key.startswith(ROOT) or not isinstance(record.content, dict):
         return None
     stored = cast("dict[str, Any]", record.content)
@@ -148,7 +148,7 @@ def metadata_test(wanted: Mapping[str, Any]) -> Callable[[Record], bool]:
 
 
 def naive_utc(moment: datetime) -> datetime:
-    """A moment as CrewAI keeps it: naive, in UTC."""
+    """A time as CrewAI keeps it: naive, in UTC."""
     return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
 
 
@@ -171,7 +171,7 @@ def dimension_mismatch(stored: int, new: int) -> ValueError:
 
 
 def _as_json(value: object) -> object:
-    """JSON's view of a value: tuples are lists, and texts can be stored."""
+    """A value as JSON: tuples become lists, and texts are made storable."""
     match value:
         case str():
             return mended(value)

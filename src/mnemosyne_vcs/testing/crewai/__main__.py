@@ -1,4 +1,4 @@
-"""Run the suite on several backends and write a table of who passes what.
+"""Run the suite on several backends and write a table of the results.
 
 python -m mnemosyne_vcs.testing.crewai --output docs/crewai-conformance.md
 """

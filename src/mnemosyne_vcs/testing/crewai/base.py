@@ -1,4 +1,4 @@
-"""What every group of tests shares: opening stores, making records, keeping crewai offline."""
+"""Shared by all groups of tests: opening stores, making records, keeping crewai offline."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def hit_ids(hits: Hits) -> list[str]:
 
 
 def stored_ids(backend: StorageBackend) -> set[str]:
-    """Return the ids of every record in the store, checking that none comes twice."""
+    """Return the ids of every record in the store, checking that none occurs twice."""
     found = ids(backend.list_records(limit=10_000))
     assert len(found) == len(set(found)), "a record is listed twice"
     return set(found)
@@ -120,7 +120,7 @@ class BackendContract:
 
     @pytest.fixture
     def locate(self, tmp_path: Path) -> Callable[[str], str]:
-        """Turn a store's name into a location; override it when locations are no file paths."""
+        """Turn a store's name into a location; override it when locations are not file paths."""
         return lambda name: str(tmp_path / name)
 
     @pytest.fixture

@@ -1,4 +1,4 @@
-"""Deletion: only what every given filter names, and never more."""
+"""Deletion of exactly the records that match every given filter."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class DeletionContract(BackendContract):
         assert stored_ids(backend) == {"equal", "after"}
 
     def test_delete_in_empty_store(self, backend: StorageBackend) -> None:
-        """Deleting and resetting in an empty store is no error."""
+        """Deleting and resetting in an empty store is not an error."""
         assert backend.delete() == 0
         assert backend.delete(scope_prefix="/a", record_ids=["x"]) == 0
         backend.reset("/a")

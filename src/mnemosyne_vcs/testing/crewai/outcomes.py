@@ -1,4 +1,4 @@
-"""Runs tests to the end though some hang or crash: a pytest plugin and what drives it.
+"""Runs tests to the end even if some hang or crash: a pytest plugin and its driver.
 
 The plugin writes each test's outcome to a file at once, and ends a run that hangs.
 
@@ -23,7 +23,7 @@ import pytest
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of one test.
+    """The outcome of one test.
 
     Attributes:
         test: Its pytest node id.
@@ -36,7 +36,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Described:
-    """What a test says of itself.
+    """The description of a test.
 
     Attributes:
         test: Its pytest node id.

@@ -1,4 +1,4 @@
-"""Another process with a backend of its own, which does what it is told.
+"""Another process with its own backend, which executes requests.
 
 `Peer` is the side of the tests and `Child` the other side. The two speak JSON lines over the
 child's standard input and output: one request, one or more answers. A child ends when its input

@@ -1,4 +1,4 @@
-"""The page that shows which backend passes what."""
+"""The page that shows which backend passes which tests."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def write_page(path: Path, columns: list[Column]) -> None:
     """Write the page.
 
     Args:
-        path: Where to; missing directories are made.
+        path: The file; missing directories are created.
         columns: The backends' results, in the order to show.
 
     Raises:

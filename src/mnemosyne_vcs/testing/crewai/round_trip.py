@@ -1,4 +1,4 @@
-"""What is saved comes back as it was."""
+"""Round trips: saved values are returned unchanged."""
 
 from __future__ import annotations
 

@@ -191,7 +191,7 @@ class ScopeContract(BackendContract):
         assert backend.list_scopes("a") == ["/a/b", "/a/c", "/a/d"]
 
     def test_children_follow_deletion(self, backend: StorageBackend) -> None:
-        """A scope without records is no child any more."""
+        """A scope without records is not a child any more."""
         backend.save([make("1", scope="/a/x"), make("2", scope="/b")])
         backend.delete(record_ids=["1"])
         assert backend.list_scopes() == ["/b"]

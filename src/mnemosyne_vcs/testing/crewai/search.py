@@ -108,7 +108,7 @@ class SearchContract(BackendContract):
         assert backend.search(query) == []
 
     def test_zero_query(self, backend: StorageBackend) -> None:
-        """A query vector of zeros is no error, and its scores are finite."""
+        """A query vector of zeros is not an error, and its scores are finite."""
         backend.save([make("a")])
         assert all(math.isfinite(score) for _, score in backend.search([0.0] * 4, min_score=-1.0))
 
