@@ -11,8 +11,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import mnemosyne_vcs
-from children import STORE_CHILD, Child
 from mnemosyne_vcs import Repository
+from mnemosyne_vcs.testing._children import STORE_CHILD, Child
+from mnemosyne_vcs.testing.repository._fixtures import Clock
 
 _SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large]
 settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=_SLOW)
@@ -39,19 +40,6 @@ def no_network() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(socket.socket, "connect", guarded)
         yield
-
-
-class Clock:
-    """A clock that stands still until it is moved; in UTC milliseconds."""
-
-    def __init__(self, now: int = 1_789_999_980_000) -> None:
-        self.now = now
-
-    def __call__(self) -> int:
-        return self.now
-
-    def advance(self, milliseconds: int) -> None:
-        self.now += milliseconds
 
 
 @pytest.fixture
@@ -101,7 +89,7 @@ def counted_url(shared_url: str) -> str:
 
 @pytest.fixture
 def start() -> Iterator[Callable[..., Child]]:
-    """Starts children that do to a store what `store_child.py` tells."""
+    """Starts children that do to a store what `_store_child` tells."""
     with ExitStack() as children:
         yield lambda *arguments, **options: children.enter_context(
             Child(STORE_CHILD, *arguments, **options)

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from conftest import Clock
 from mnemosyne_vcs import InvalidRevisionError, NotFoundError, Repository, ValidationError
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.ids import short_id
+from mnemosyne_vcs.testing.repository._fixtures import Clock
 
 HOUR = 3_600_000
 

@@ -5,8 +5,9 @@ import os
 import pytest
 
 import mnemosyne_vcs
-from children import BACKUP_CHILD, Child
+from children import BACKUP_CHILD
 from mnemosyne_vcs import AlreadyExistsError, EngineError
+from mnemosyne_vcs.testing._children import Child
 
 
 def names_in(directory):

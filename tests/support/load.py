@@ -4,8 +4,8 @@ from collections.abc import Callable
 from threading import Condition, Event, Thread
 
 import mnemosyne_vcs
-from acknowledgements import assert_kept
 from mnemosyne_vcs import EngineError
+from mnemosyne_vcs.testing._acknowledgements import assert_kept
 
 PATIENCE = 60.0
 

@@ -8,14 +8,8 @@ from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import is_vector, object_kind
 from mnemosyne_vcs.maintenance.verify import verify_objects
-from mnemosyne_vcs.refs import initialise
+from mnemosyne_vcs.testing._peers import fresh
 from mnemosyne_vcs.testing.faults import FaultyEngine
-
-
-def fresh(engine=None, author="tester"):
-    repo = Repository(engine or MemoryEngine(), author=author)
-    initialise(repo.blocks.engine, when=0)
-    return repo
 
 
 def filled(records=60):
@@ -78,38 +72,6 @@ class Lying(FaultyEngine):
         if self.block in found:
             found[self.block] = found[self.block][:-1] + bytes([found[self.block][-1] ^ 1])
         return found
-
-
-class Disturbed(FaultyEngine):
-    """Calls a function before those reads, outside of a lock, whose numbers are given."""
-
-    def __init__(self, engine, disturb, at):
-        super().__init__(engine)
-        self.disturb, self.at = disturb, at
-        self.reads, self.inside = 0, False
-
-    def read(self, ids):
-        self._count()
-        return super().read(ids)
-
-    def sizes(self, ids):
-        self._count()
-        return super().sizes(ids)
-
-    def _count(self):
-        if not self.inside:
-            self.reads += 1
-            if self.reads in self.at:
-                self.disturb()
-
-    @contextmanager
-    def exclusive(self) -> Generator[None]:
-        with super().exclusive():
-            self.inside = True
-            try:
-                yield
-            finally:
-                self.inside = False
 
 
 class Overtaken(FaultyEngine):

@@ -25,7 +25,8 @@ from mnemosyne_vcs import (
 from mnemosyne_vcs.cli.app import mnem as app
 from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.engine.shared import without_password
-from peers import Disturbed, Plain, Watched, assert_complete, filled, fresh, refs
+from mnemosyne_vcs.testing._peers import Disturbed, fresh
+from peers import Plain, Watched, assert_complete, filled, refs
 
 KEYS = ["a", "b/1", "b/2", "c"]
 

@@ -25,9 +25,10 @@ from mnemosyne_vcs.format.objects import (
 from mnemosyne_vcs.ids import parse_id, text_id
 from mnemosyne_vcs.maintenance.strict import check_block
 from mnemosyne_vcs.sync import transfer
+from mnemosyne_vcs.testing._peers import Disturbed, fresh
 from mnemosyne_vcs.testing.faults import FaultyEngine
 from mnemosyne_vcs.tree import EMPTY_ROOT
-from peers import Disturbed, Lying, Overtaken, assert_complete, filled, fresh, objects, refs
+from peers import Lying, Overtaken, assert_complete, filled, objects, refs
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ from itertools import pairwise
 import pytest
 
 import mnemosyne_vcs
-from conftest import Clock
 from mnemosyne_vcs import NotFoundError, Repository
+from mnemosyne_vcs.testing.repository._fixtures import Clock
 
 HOUR, DAY, YEAR = 3_600_000, 86_400_000, 31_557_600_000
 AHEAD = 80 * YEAR

@@ -9,7 +9,7 @@ import pytest
 from mnemosyne_vcs import ConflictError, Repository, Transaction
 from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.model import Record
-from peers import fresh
+from mnemosyne_vcs.testing._peers import fresh
 
 Act = Callable[[Transaction], Any]
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 import mnemosyne_vcs
 from mnemosyne_vcs import DimensionError, Repository, tree
 from mnemosyne_vcs.engine.vector_index import VectorMove, VectorPart
+from mnemosyne_vcs.testing._peers import fresh
 from mnemosyne_vcs.views.keys import Selection
-from peers import fresh
 from vector_engine import IndexingEngine
 
 KEYS = [f"{top}/{number}" for top in ("a", "a/b", "é") for number in range(10)]

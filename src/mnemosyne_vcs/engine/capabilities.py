@@ -49,7 +49,6 @@ class Capabilities:
         vectors: it finds vectors by nearness.
         tell_sizes: it tells the sizes of objects without reading them; see `sizes`.
         bulk: it has a best order for reading many objects; see `read_many`.
-        records: it answers with records and their vectors.
     """
 
     engine: Engine

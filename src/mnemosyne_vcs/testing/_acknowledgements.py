@@ -4,6 +4,8 @@ from collections.abc import Iterable, Mapping
 
 import mnemosyne_vcs
 
+__all__ = ["assert_kept", "commits_told"]
+
 
 def commits_told(lines: Iterable[str]) -> dict[str, str]:
     """The commits that children told line by line, by the keys that they put."""

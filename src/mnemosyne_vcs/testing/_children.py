@@ -6,41 +6,43 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Self
 
-BACKUP_CHILD = Path(__file__).with_name("backup_child.py")
-ENGINE_CHILD = Path(__file__).with_name("engine_child.py")
-FUSE_CHILD = Path(__file__).with_name("fuse_child.py")
-STORE_CHILD = Path(__file__).with_name("store_child.py")
+__all__ = ["STORE_CHILD", "Child", "go"]
+
+STORE_CHILD = "mnemosyne_vcs.testing._store_child"
 
 
 class Child:
     """A Python program that says lines on its output and reads lines from its input.
 
     Args:
-        program: the file to run.
+        program: the file or the name of the module to run.
         arguments: what it is given, as text.
         within: the command to run it by, such as one that puts it on another network.
     """
 
-    def __init__(self, program: Path, *arguments: object, within: Sequence[str] = ()) -> None:
+    def __init__(self, program: Path | str, *arguments: object, within: Sequence[str] = ()) -> None:
+        what = ["-m", program] if isinstance(program, str) else [str(program)]
         self._process = subprocess.Popen(
-            [*within, sys.executable, str(program), *map(str, arguments)],
+            [*within, sys.executable, *what, *map(str, arguments)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
         )
+        assert self._process.stdin and self._process.stdout
+        self._in, self._out = self._process.stdin, self._process.stdout
 
     def line(self) -> str:
         """Wait for the next line; empty if there is none to come."""
-        return self._process.stdout.readline().rstrip("\n")
+        return self._out.readline().rstrip("\n")
 
     def lines(self) -> Iterable[str]:
         """Every whole line until the end; what a death cut off is left out."""
-        return (line.rstrip("\n") for line in self._process.stdout if line.endswith("\n"))
+        return (line.rstrip("\n") for line in self._out if line.endswith("\n"))
 
     def go(self) -> None:
         """Let it go on with what it waits to begin."""
-        self._process.stdin.write("go\n")
-        self._process.stdin.flush()
+        self._in.write("go\n")
+        self._in.flush()
 
     def finish(self) -> list[str]:
         """The rest of what it says, once it has ended by itself and well."""

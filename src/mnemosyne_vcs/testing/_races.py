@@ -4,6 +4,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from threading import Event
 
+__all__ = ["race"]
+
 Work = Callable[[], object]
 
 

@@ -1,14 +1,21 @@
-"""What child processes of the tests do to a store: `python store_child.py ACTION PATH NAME N`."""
+"""What child processes of the tests do to a store: they are given ACTION, URL, NAME and N."""
 
 import sys
 from datetime import timedelta
 
 import mnemosyne_vcs
-from mnemosyne_vcs import Provenance
+from mnemosyne_vcs import Provenance, Record
 
 
 def say(*words: object) -> None:
+    """Tell the parent."""
     print(*words, flush=True)
+
+
+def number(record: Record) -> int:
+    """What a record counts."""
+    assert isinstance(record.content, int)
+    return record.content
 
 
 def save(path: str, name: str, count: int) -> None:
@@ -20,7 +27,7 @@ def save(path: str, name: str, count: int) -> None:
 
         def write(tx: mnemosyne_vcs.Transaction, i: int = i) -> None:
             tx.put(f"{name}/{i}", i, embedding=[1.0, i], provenance=Provenance(agent=name))
-            tx.put("total", tx["total"].content + 1)
+            tx.put("total", number(tx["total"]) + 1)
 
         say(f"{name}/{i}", repo.transact(write, message=f"{name} {i}").id)
 
@@ -33,7 +40,7 @@ def read(path: str, name: str, count: int) -> None:
     seen = 0
     for _ in range(count):
         now = repo.at()
-        total = now["total"].content
+        total = number(now["total"])
         assert total >= seen
         assert len(now) == total + 1
         assert len(now.search([1.0, 0.0], limit=len(now))) == total

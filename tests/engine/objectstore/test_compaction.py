@@ -7,13 +7,13 @@ from threading import Event, Thread
 import pytest
 
 import mnemosyne_vcs
-from acknowledgements import assert_kept, commits_told
-from children import go
 from mnemosyne_vcs import BusyError, EngineError, RefConflictError
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.objectstore.logs import Log, Segments
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.testing._acknowledgements import assert_kept, commits_told
+from mnemosyne_vcs.testing._children import go
 
 BLOCKS = {object_id(data): data for data in (b"%d" % n * (n + 1) for n in range(200))}
 IDS = list(BLOCKS)

@@ -10,7 +10,7 @@ from threading import Event, Thread
 import pytest
 
 import mnemosyne_vcs
-from children import ENGINE_CHILD, Child
+from children import ENGINE_CHILD
 from load import assert_keeps
 from mnemosyne_vcs import BusyError, EngineError
 from mnemosyne_vcs.engine import open_engine
@@ -18,6 +18,7 @@ from mnemosyne_vcs.engine.objectstore import manifest
 from mnemosyne_vcs.engine.objectstore.head import Head
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.testing._children import Child
 from objectstore.server import SeaweedFS
 from postgres.proxy import Proxy
 

@@ -1,11 +1,17 @@
-"""The tests of repositories that any engine has to pass, on an object store."""
+"""The contract of repositories, in an object store."""
 
-from borrowing import borrowed
+from maintenance.test_verify import (  # noqa: F401
+    test_verify_two_collectors_readers_and_writers_together,
+)
+from mnemosyne_vcs.testing.repository import RepositoryContract
+from repository.test_interrupts import (  # noqa: F401
+    test_many_interrupts_at_random,
+    test_signals_and_other_threads_interrupt_at_random,
+    test_work_that_is_interrupted_at_any_instant,
+)
 
-globals().update(borrowed())
 
-
-def test_what_is_borrowed_runs_on_an_object_store(counted_url, repo):
-    assert len(borrowed()) > 100
-    assert counted_url.startswith("s3://")
-    assert repo.url.startswith("s3://")
+class TestRepository(RepositoryContract):
+    def test_what_is_tested_is_in_an_object_store(self, counted_url, repo):
+        assert counted_url.startswith("s3://")
+        assert repo.url.startswith("s3://")

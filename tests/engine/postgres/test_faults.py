@@ -5,12 +5,12 @@ import os
 import pytest
 
 import mnemosyne_vcs
-from children import Child
 from load import assert_keeps
 from mnemosyne_vcs import EngineError, ReadOnlyError, Repository, tree
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.testing._children import Child
 from postgres.server import PASSWORD, Server
 
 PATIENCE = 60

@@ -4,9 +4,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from acknowledgements import assert_kept, commits_told
-from children import go
 from hosts import Host, NoHosts
+from mnemosyne_vcs.testing._acknowledgements import assert_kept, commits_told
+from mnemosyne_vcs.testing._children import go
 from postgres.proxy import Proxy
 
 COMMITS = 200

@@ -4,8 +4,9 @@ import psycopg
 import pytest
 
 import mnemosyne_vcs
-from borrowing import borrowed
 from engine.postgres import test_contract
+from mnemosyne_vcs.testing.repository.concurrency import ConcurrencyContract
+from mnemosyne_vcs.testing.repository.merge import MergeContract
 from postgres.bouncer import PROGRAM, Bouncer
 from postgres.fixtures import numbers
 
@@ -28,7 +29,8 @@ class TestThroughPgBouncer(test_contract.TestPostgres):
     pass
 
 
-globals().update(borrowed("merge.test_merge", "transaction.test_concurrency"))
+class TestRepository(MergeContract, ConcurrencyContract):
+    pass
 
 
 def test_one_client_gets_another_connection_for_each_transaction(bouncer):

@@ -1,11 +1,17 @@
-"""The tests of repositories that any engine has to pass, on PostgreSQL."""
+"""The contract of repositories, in PostgreSQL."""
 
-from borrowing import borrowed
+from maintenance.test_verify import (  # noqa: F401
+    test_verify_two_collectors_readers_and_writers_together,
+)
+from mnemosyne_vcs.testing.repository import RepositoryContract
+from repository.test_interrupts import (  # noqa: F401
+    test_many_interrupts_at_random,
+    test_signals_and_other_threads_interrupt_at_random,
+    test_work_that_is_interrupted_at_any_instant,
+)
 
-globals().update(borrowed())
 
-
-def test_what_is_borrowed_runs_in_postgresql(counted_url, repo):
-    assert len(borrowed()) > 100
-    assert counted_url.startswith("postgresql://")
-    assert repo.url.startswith("postgresql://")
+class TestRepository(RepositoryContract):
+    def test_what_is_tested_is_in_postgresql(self, counted_url, repo):
+        assert counted_url.startswith("postgresql://")
+        assert repo.url.startswith("postgresql://")

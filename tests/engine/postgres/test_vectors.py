@@ -8,7 +8,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import mnemosyne_vcs
-from children import STORE_CHILD, Child
 from mnemosyne_vcs import (
     CorruptObjectError,
     DimensionError,
@@ -21,6 +20,7 @@ from mnemosyne_vcs.cli.app import mnem
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.testing import FaultyEngine
+from mnemosyne_vcs.testing._children import STORE_CHILD, Child
 from mnemosyne_vcs.views.keys import Selection
 from mnemosyne_vcs.views.server_search import find_index
 from postgres.server import PASSWORD

@@ -12,7 +12,7 @@ import apsw
 import pytest
 
 import mnemosyne_vcs
-from children import ENGINE_CHILD, Child
+from children import ENGINE_CHILD
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.engine.sqlite.log import is_log_of
@@ -20,6 +20,7 @@ from mnemosyne_vcs.engine.sqlite.statements import begin_log
 from mnemosyne_vcs.errors import BusyError, EngineError
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id
+from mnemosyne_vcs.testing._children import Child
 
 
 def block_of(text):

@@ -6,12 +6,13 @@ import threading
 import apsw
 import pytest
 
-from children import ENGINE_CHILD, Child, go
+from children import ENGINE_CHILD
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.errors import BusyError, EngineError
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id, text_id
+from mnemosyne_vcs.testing._children import Child, go
 
 
 def child(*arguments):

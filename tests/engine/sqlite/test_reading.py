@@ -9,12 +9,13 @@ from pathlib import Path
 import apsw
 import pytest
 
-from children import ENGINE_CHILD, Child
+from children import ENGINE_CHILD
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.engine.sqlite.reading import Still
 from mnemosyne_vcs.errors import EngineError, ReadOnlyError
 from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.testing._children import Child
 from users import as_user
 
 OWNER, GUEST = 1001, 1002

@@ -1,96 +1,18 @@
-"""The log and its filters."""
+# type: ignore - a test that finds None where it expects something fails, as it should
+"""The contract of repositories: the log and what it can be asked for."""
 
-from datetime import UTC, datetime
 from itertools import count
 
 import pytest
 
-import mnemosyne_vcs
 from mnemosyne_vcs import NotFoundError, Provenance, Repository, ValidationError
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+
+__all__ = ["LogContract"]
 
 
 def messages(repo: Repository, **wanted: object) -> list[str]:
     return [commit.message for commit in repo.log(**wanted)]  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def story(repo: Repository) -> Repository:
-    """A main line with a merged branch, by several authors and agents, a second apart."""
-    repo = Repository(repo.blocks.engine, clock=count(1_789_999_980_000, 1000).__next__)
-    repo.put("t/a", 1, author="ann", message="1", provenance=Provenance(agent="x", source="doc"))
-    repo.create_branch("side")
-    repo.put("t/b", 1, author="bob", message="2", provenance=Provenance(agent="y", run="r1"))
-    repo.put("t/c", 1, author="cid", message="s", branch="side", provenance=Provenance(agent="x"))
-    with repo.transaction(author="ann", message="3", trailers={"Run-Id": "r1"}) as tx:
-        tx.put("u", 1, provenance=Provenance(agent="y", source="doc"))
-    repo.merge("side", message="m", author="lead")
-    repo.delete("t/b", author="ann", message="4")
-    return repo
-
-
-def test_the_filters_of_a_log(story: Repository):
-    assert messages(story) == ["4", "m", "3", "s", "2", "1"]
-    assert messages(story, first_parent=True) == ["4", "m", "3", "2", "1"]
-    assert messages(story, author="ann") == ["4", "3", "1"]
-    assert messages(story, agent="x") == ["s", "1"]
-    assert messages(story, source="doc") == ["3", "1"]
-    assert messages(story, agent="y", source="doc") == ["3"]
-    assert messages(story, run="r1") == ["2"]
-    named = ("Run-Id", "r1")
-    assert messages(story, trailer=named) == ["3"]
-    assert messages(story, trailer=named, agent="x") == []
-    assert messages(story, trailer=named, run="r1") == ["3", "2"]
-    assert messages(story, trailer=named, run="r1", author="ann", limit=1) == ["3"]
-    assert messages(story, trailer=("Run-Id", "r"), run="r1") == ["2"]
-    assert messages(story, agent="nobody") == []
-
-
-def test_a_log_of_a_key_or_below_a_prefix(story: Repository):
-    assert messages(story, key="t/b") == ["4", "2"]
-    assert messages(story, prefix="t/") == ["4", "s", "2", "1"]
-    assert messages(story, prefix="t/", author="ann") == ["4", "1"]
-    assert messages(story, prefix="v") == []
-    assert messages(story, prefix="t/", first_parent=True) == ["4", "m", "2", "1"]
-    assert messages(story, key="t/c", first_parent=True) == ["m"]
-    assert messages(story, key="t/c") == ["s"]
-    with pytest.raises(ValidationError, match="give either a key or a prefix"):
-        story.log(key="a", prefix="b")
-    with pytest.raises(NotFoundError, match="'none'"):
-        story.log(key="none")
-
-
-def test_a_log_follows_a_moved_key(repo: Repository):
-    repo.put("old", 1, message="1")
-    with repo.transaction(message="2") as tx:
-        tx.move("old", "new")
-    repo.put("new", 2, message="3")
-    assert messages(repo, key="new") == ["3", "2", "1"]
-    assert messages(repo, key="new", first_parent=True) == ["3", "2", "1"]
-    assert messages(repo, key="old") == ["2", "1"]
-
-
-def test_a_log_between_two_times(timed: Repository, clock):
-    for number in range(5):
-        timed.put("a", number, message=str(number))
-        clock.advance(1000)
-    start = clock.now - 5000
-    assert messages(timed, since=start + 3000) == ["4", "3"]
-    assert messages(timed, until=start + 1500) == ["1", "0"]
-    assert messages(timed, since=start + 1000, until=start + 2000, first_parent=True) == ["2", "1"]
-    moment = datetime.fromtimestamp((start + 4000) / 1000, UTC)
-    assert messages(timed, since=moment) == ["4"]
-    assert messages(timed, since=moment.replace(tzinfo=None)) == ["4"]
-    assert messages(timed, key="a", since=moment) == ["4"]
-    with pytest.raises(ValidationError, match="since"):
-        timed.log(since="yesterday")  # type: ignore[arg-type]
-
-
-def test_an_engine_without_an_index_answers_the_same(story: Repository):
-    plain = Repository(Plain(story.blocks.engine))
-    for wanted in ({"prefix": "t/"}, {"key": "t/b"}, {"agent": "x"}, {"key": "t/c"}):
-        assert messages(plain, **wanted) == messages(story, **wanted)
-    blames = [[blame.commit.id for blame in each.blame_all()] for each in (plain, story)]
-    assert blames[0] == blames[1]
 
 
 class Plain:
@@ -106,47 +28,98 @@ class Plain:
         pass
 
 
-def test_a_log_reads_ahead_without_changing_its_order(tmp_path):
-    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True, durability="relaxed") as repo:
+class LogContract(RepositoryFixtures):
+    """What a repository promises of the log and what it can be asked for."""
+
+    @pytest.fixture
+    def story(self, repo: Repository) -> Repository:
+        """A main line with a merged branch, by several authors and agents, a second apart."""
+        repo = Repository(repo.blocks.engine, clock=count(1_789_999_980_000, 1000).__next__)
+        repo.put(
+            "t/a", 1, author="ann", message="1", provenance=Provenance(agent="x", source="doc")
+        )
         repo.create_branch("side")
-        for number in range(40):
-            repo.put(f"k{number}", number, message=str(number), branch=("main", "side")[number % 2])
-        repo.merge("side", message="m")
-    with mnemosyne_vcs.open(tmp_path / "a.mnem") as repo:
-        ahead = messages(repo)
-    with mnemosyne_vcs.open(tmp_path / "a.mnem") as repo:
-        assert messages(Repository(Plain(repo.blocks.engine))) == ahead
-    assert sorted(ahead) == sorted([*map(str, range(40)), "m"])
+        repo.put("t/b", 1, author="bob", message="2", provenance=Provenance(agent="y", run="r1"))
+        repo.put(
+            "t/c", 1, author="cid", message="s", branch="side", provenance=Provenance(agent="x")
+        )
+        with repo.transaction(author="ann", message="3", trailers={"Run-Id": "r1"}) as tx:
+            tx.put("u", 1, provenance=Provenance(agent="y", source="doc"))
+        repo.merge("side", message="m", author="lead")
+        repo.delete("t/b", author="ann", message="4")
+        return repo
 
+    def test_the_filters_of_a_log(self, story: Repository):
+        assert messages(story) == ["4", "m", "3", "s", "2", "1"]
+        assert messages(story, first_parent=True) == ["4", "m", "3", "2", "1"]
+        assert messages(story, author="ann") == ["4", "3", "1"]
+        assert messages(story, agent="x") == ["s", "1"]
+        assert messages(story, source="doc") == ["3", "1"]
+        assert messages(story, agent="y", source="doc") == ["3"]
+        assert messages(story, run="r1") == ["2"]
+        named = ("Run-Id", "r1")
+        assert messages(story, trailer=named) == ["3"]
+        assert messages(story, trailer=named, agent="x") == []
+        assert messages(story, trailer=named, run="r1") == ["3", "2"]
+        assert messages(story, trailer=named, run="r1", author="ann", limit=1) == ["3"]
+        assert messages(story, trailer=("Run-Id", "r"), run="r1") == ["2"]
+        assert messages(story, agent="nobody") == []
 
-@pytest.fixture
-def forked(repo: Repository) -> Repository:
-    """Two branches that went apart, and a tag on a commit that no branch has any more."""
-    repo = Repository(repo.blocks.engine, clock=count(1_789_999_980_000, 1000).__next__)
-    repo.put("t/a", 1, message="1", author="ann")
-    repo.create_branch("side")
-    repo.create_branch("gone")
-    repo.put("t/a", 2, message="2", author="ann")
-    repo.put("t/b", 2, message="s", branch="side", author="bob")
-    repo.put("u", 2, message="g", branch="gone", author="bob")
-    repo.create_tag("v1", "gone")
-    repo.delete_branch("gone")
-    return repo
+    def test_a_log_of_a_key_or_below_a_prefix(self, story: Repository):
+        assert messages(story, key="t/b") == ["4", "2"]
+        assert messages(story, prefix="t/") == ["4", "s", "2", "1"]
+        assert messages(story, prefix="t/", author="ann") == ["4", "1"]
+        assert messages(story, prefix="v") == []
+        assert messages(story, prefix="t/", first_parent=True) == ["4", "m", "2", "1"]
+        assert messages(story, key="t/c", first_parent=True) == ["m"]
+        assert messages(story, key="t/c") == ["s"]
+        with pytest.raises(ValidationError, match="give either a key or a prefix"):
+            story.log(key="a", prefix="b")
+        with pytest.raises(NotFoundError, match="'none'"):
+            story.log(key="none")
 
+    def test_a_log_follows_a_moved_key(self, repo: Repository):
+        repo.put("old", 1, message="1")
+        with repo.transaction(message="2") as tx:
+            tx.move("old", "new")
+        repo.put("new", 2, message="3")
+        assert messages(repo, key="new") == ["3", "2", "1"]
+        assert messages(repo, key="new", first_parent=True) == ["3", "2", "1"]
+        assert messages(repo, key="old") == ["2", "1"]
 
-def test_the_log_of_all_branches_and_tags(forked: Repository):
-    assert messages(forked, all=True) == ["g", "s", "2", "1"]
-    assert messages(forked, all=True, limit=1) == ["g"]
-    assert messages(forked, all=True, author="bob") == ["g", "s"]
-    assert messages(forked, all=True, key="t/a") == ["2", "1"]
-    assert messages(forked, all=True, key="u") == ["g"]
-    assert messages(forked, all=True, prefix="t/") == ["s", "2", "1"]
-    assert messages(forked, all=True, since=1_789_999_981_500) == ["g", "s", "2"]
-    with pytest.raises(NotFoundError, match="no commit had a record 'z'"):
-        forked.log(all=True, key="z")
+    def test_an_engine_without_an_index_answers_the_same(self, story: Repository):
+        plain = Repository(Plain(story.blocks.engine))
+        for wanted in ({"prefix": "t/"}, {"key": "t/b"}, {"agent": "x"}, {"key": "t/c"}):
+            assert messages(plain, **wanted) == messages(story, **wanted)
+        blames = [[blame.commit.id for blame in each.blame_all()] for each in (plain, story)]
+        assert blames[0] == blames[1]
 
+    @pytest.fixture
+    def forked(self, repo: Repository) -> Repository:
+        """Two branches that went apart, and a tag on a commit that no branch has any more."""
+        repo = Repository(repo.blocks.engine, clock=count(1_789_999_980_000, 1000).__next__)
+        repo.put("t/a", 1, message="1", author="ann")
+        repo.create_branch("side")
+        repo.create_branch("gone")
+        repo.put("t/a", 2, message="2", author="ann")
+        repo.put("t/b", 2, message="s", branch="side", author="bob")
+        repo.put("u", 2, message="g", branch="gone", author="bob")
+        repo.create_tag("v1", "gone")
+        repo.delete_branch("gone")
+        return repo
 
-def test_the_log_of_all_branches_takes_no_revision(forked: Repository):
-    for wrong in ({"revision": "side"}, {"first_parent": True}):
-        with pytest.raises(ValidationError, match="all branches"):
-            forked.log(all=True, **wrong)  # type: ignore[arg-type]
+    def test_the_log_of_all_branches_and_tags(self, forked: Repository):
+        assert messages(forked, all=True) == ["g", "s", "2", "1"]
+        assert messages(forked, all=True, limit=1) == ["g"]
+        assert messages(forked, all=True, author="bob") == ["g", "s"]
+        assert messages(forked, all=True, key="t/a") == ["2", "1"]
+        assert messages(forked, all=True, key="u") == ["g"]
+        assert messages(forked, all=True, prefix="t/") == ["s", "2", "1"]
+        assert messages(forked, all=True, since=1_789_999_981_500) == ["g", "s", "2"]
+        with pytest.raises(NotFoundError, match="no commit had a record 'z'"):
+            forked.log(all=True, key="z")
+
+    def test_the_log_of_all_branches_takes_no_revision(self, forked: Repository):
+        for wrong in ({"revision": "side"}, {"first_parent": True}):
+            with pytest.raises(ValidationError, match="all branches"):
+                forked.log(all=True, **wrong)  # type: ignore[arg-type]

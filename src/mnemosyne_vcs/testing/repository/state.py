@@ -1,4 +1,5 @@
-"""The repository against a plain model: dictionaries for branches, lists for histories."""
+# type: ignore - a test that finds None where it expects something fails, as it should
+"""The contract of repositories: random operations, compared with a model."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,10 +17,17 @@ from hypothesis.stateful import (
 
 import mnemosyne_vcs
 from mnemosyne_vcs.ids import text_id
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
 from mnemosyne_vcs.tree import build
 
+__all__ = ["StateContract"]
+
 KEYS = st.sampled_from([f"{a}/{b}" for a in "xyz" for b in ("1", "2", "é", "1/deep")] + ["x", "w"])
+
+
 CONTENTS = st.one_of(st.none(), st.booleans(), st.integers(-3, 3), st.floats(-1, 1), st.text("ab"))
+
+
 VECTORS = st.none() | st.lists(st.integers(-2, 2).map(float), min_size=3, max_size=3)
 
 
@@ -135,10 +143,12 @@ class Model(RuleBasedStateMachine):
         self.repo.close()
 
 
-TestModel = Model.TestCase
-TestModel.settings = settings(max_examples=40, stateful_step_count=15, deadline=None)
+SETTINGS = settings(max_examples=40, stateful_step_count=15, deadline=None)
 
 
-def test_a_store_that_lasts_is_as_the_model_says(new_url: Callable[[], str]):
-    few = settings(TestModel.settings, max_examples=8)
-    run_state_machine_as_test(lambda: Model(new_url()), settings=few)
+class StateContract(RepositoryFixtures):
+    """What a repository promises of random operations, compared with a model."""
+
+    def test_a_store_that_lasts_is_as_the_model_says(self, new_url: Callable[[], str]):
+        few = settings(SETTINGS, max_examples=8)
+        run_state_machine_as_test(lambda: Model(new_url()), settings=few)

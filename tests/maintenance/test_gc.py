@@ -1,0 +1,193 @@
+"""Garbage collection: only what nothing reaches goes, and writers beside it lose nothing."""
+
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import mnemosyne_vcs
+from mnemosyne_vcs import (
+    CorruptObjectError,
+    EngineError,
+    NotFoundError,
+    ReadOnlyError,
+    Repository,
+)
+from mnemosyne_vcs.engine import open_engine
+from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.ids import parse_id
+from mnemosyne_vcs.refs import initialise
+from mnemosyne_vcs.testing import FaultyEngine
+from mnemosyne_vcs.testing.repository._fixtures import Clock
+from mnemosyne_vcs.testing.repository.gc import AT_ONCE, GcContract, abandon, stored
+
+
+class TestGc(GcContract):
+    pass
+
+
+DAY = 86_400_000
+
+
+def test_recent_lines_of_the_reflog_keep_what_they_name(timed: Repository, clock: Clock):
+    head = abandon(timed)
+    clock.advance(29 * DAY)
+    later = abandon(timed, "later")
+    assert timed.gc().objects == 0
+    clock.advance(2 * DAY)
+    assert timed.gc().objects == 12
+    assert timed.at(later)["later/2"].content == 2
+    with pytest.raises(NotFoundError):
+        timed.at(head)
+    assert [move.new for move in timed.reflog("trial")][1] == head
+    with pytest.raises(NotFoundError, match=rf"trial@\{{1\}} was {head}.*garbage"):
+        timed.at("trial@{1}")
+    clock.advance(30 * DAY)
+    assert timed.gc().objects == 12
+    assert timed.gc(keep_reflog=timedelta(days=365)).objects == 0
+    assert timed.verify().ok
+
+
+def test_a_damaged_store_is_not_collected(tmp_path: Path):
+    engine = open_engine(tmp_path / "a.mnem", create=True)
+    initialise(engine, when=0)
+    repo = Repository(engine)
+    abandon(repo)
+    commit = repo.put("a", 1)
+    root = commit.tree_cid
+    data = engine.read([root])[root]
+    engine.delete([root])
+    with pytest.raises(NotFoundError, match=commit.tree):
+        Repository(engine).gc(keep_reflog=AT_ONCE)
+    engine.write({root: data[:-1] + bytes([data[-1] ^ 1])})
+    before = stored(repo)
+    with pytest.raises(CorruptObjectError, match=commit.tree):
+        Repository(engine).gc(keep_reflog=AT_ONCE)
+    assert stored(repo) == before
+
+
+def test_a_read_only_store_only_says_what_it_would_do(tmp_path: Path):
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
+        abandon(repo)
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", read_only=True) as repo:
+        assert repo.gc(keep_reflog=AT_ONCE, dry_run=True).objects == 12
+        with pytest.raises(ReadOnlyError):
+            repo.gc(keep_reflog=AT_ONCE)
+
+
+def test_an_engine_that_cannot_delete_says_so():
+    class Bare:
+        url = "bare://"
+        read_only = False
+
+    with pytest.raises(EngineError, match="bare://"):
+        Repository(Bare()).gc()  # type: ignore[arg-type]
+
+
+def test_a_deletion_that_fails_leaves_all_there():
+    engine = FaultyEngine(open_engine("memory://"), calls=["delete"])
+    repo = Repository(engine)
+    initialise(repo.blocks.engine, when=0)
+    abandon(repo)
+    before = stored(repo)
+    engine.schedule("before", "after")
+    for _ in range(2):
+        with pytest.raises(EngineError, match="by schedule"):
+            repo.gc(keep_reflog=AT_ONCE)
+        assert stored(repo) == before
+    assert repo.gc(keep_reflog=AT_ONCE).objects == 12
+
+
+def test_compacting_gives_the_room_back(tmp_path: Path):
+    with mnemosyne_vcs.open(tmp_path / "a.mnem", create=True) as repo:
+        repo.put("a", 1)
+        repo.create_branch("trial")
+        with repo.transaction("trial") as tx:
+            for i in range(300):
+                tx.put(f"k/{i}", i, embedding=[float(i)] * 1000)
+        repo.delete_branch("trial")
+        seen: list[int] = []
+        before = repo.stats().bytes
+        report = repo.gc(keep_reflog=AT_ONCE, compact=True, progress=seen.append)
+        assert report.bytes > 1_200_000
+        assert repo.stats().bytes < before - report.bytes * 0.9
+        assert seen == sorted(seen)
+        assert seen
+        assert repo.verify().ok
+
+
+OPERATIONS = st.lists(
+    st.tuples(
+        st.sampled_from(["put", "branch", "drop", "tag", "untag", "gc", "undo"]),
+        st.integers(0, 2),
+    ),
+    max_size=25,
+)
+
+
+@given(OPERATIONS)
+def test_exactly_what_refs_reach_is_kept(operations: list[tuple[str, int]]):
+    repo = mnemosyne_vcs.open("memory://", create=True)
+    for number, (what, which) in enumerate(operations):
+        branch = sorted(repo.branches())[which % len(repo.branches())]
+        match what:
+            case "put":
+                repo.put(f"k{which}", number, branch=branch, embedding=[1.0, number])
+            case "branch" if f"b{which}" not in repo.branches():
+                repo.create_branch(f"b{which}", revision=branch)
+            case "drop" if branch != "main":
+                repo.delete_branch(branch)
+            case "tag" if f"t{which}" not in repo.tags():
+                repo.create_tag(f"t{which}", revision=branch)
+            case "untag" if f"t{which}" in repo.tags():
+                repo.delete_tag(f"t{which}")
+            case "gc":
+                repo.gc(keep_reflog=AT_ONCE)
+            case "undo" if any(repo.log(branch)):
+                repo.undo(branch=branch)
+            case _:
+                pass
+    heads = {**repo.branches(), **repo.tags()}
+    before = {name: dict(repo.at(name)) for name in heads}
+    repo.gc(keep_reflog=AT_ONCE)
+    assert repo.verify().ok
+    assert {name: dict(repo.at(name)) for name in heads} == before
+    fresh = mnemosyne_vcs.open("memory://", create=True)
+    for name, head in heads.items():
+        copy_of(repo, fresh, name, head)
+    assert stored(repo) == stored(fresh)
+
+
+def copy_of(source: Repository, target: Repository, name: str, head: str) -> None:
+    """Copy a history object by object, along links found by another way than the collector's."""
+    import libipld
+
+    queue = [parse_id(head)]
+    while queue:
+        block = queue.pop()
+        if target.blocks.engine.read([block]):
+            continue
+        data = source.blocks.read_one(block)
+        target.blocks.engine.write({block: data})
+        if block[1] == 0x71:
+            queue += links_in(libipld.decode_dag_cbor(data))
+    ref = f"heads/{name}"
+    if target.blocks.engine.ref(ref) is None:
+        target.blocks.engine.write({}, RefUpdate(ref, None, parse_id(head)))
+
+
+def links_in(value: object) -> Iterator[bytes]:
+    match value:
+        case bytes():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from links_in(item)
+        case list():
+            for item in value:
+                yield from links_in(item)
+        case _:
+            pass
