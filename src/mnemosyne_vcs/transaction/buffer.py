@@ -101,8 +101,9 @@ class Buffer:
         if len(self._drafts) == MOST_DRAFTS:
             self.settle()
         before = self._drafts.get(draft.key)
-        moved_from = draft.moved_from if before is None else before.moved_from
-        self._drafts[draft.key] = replace(draft, moved_from=moved_from)
+        if before is not None and before.moved_from is not None:
+            draft = replace(draft, moved_from=before.moved_from)
+        self._drafts[draft.key] = draft
 
     def write_merged(self, key: str, draft: Draft) -> None:
         """Buffer a record that a merge has put together."""
