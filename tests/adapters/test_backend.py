@@ -3,9 +3,11 @@
 import copy
 import os
 import pickle
+import random
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 
 import numpy as np
@@ -19,6 +21,7 @@ from crewai.memory.types import MemoryRecord
 from crewai.memory.unified_memory import Memory
 
 import mnemosyne_vcs
+from interrupting import Interrupted, instants, interrupt
 from mnemosyne_vcs import (
     CorruptObjectError,
     EngineError,
@@ -443,3 +446,25 @@ def test_a_spec_that_was_meant_otherwise_is_refused(registered, spec, tmp_path, 
     with pytest.raises(ValidationError):
         resolve_memory_storage(spec)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_at_any_instant_costs_nothing(shared_url: str):
+    def work(backend: MnemosyneStorageBackend, id: str) -> None:
+        backend.save([record(id)])
+        assert backend.search([1.0, 0.0], limit=1)
+
+    work(MnemosyneStorageBackend(shared_url), "first")
+    count = instants(lambda: work(MnemosyneStorageBackend(shared_url), "second"))
+    chance, kept = random.Random("interrupts"), []
+    for at in chance.sample(range(1, count + 1), 40):
+        backend = MnemosyneStorageBackend(shared_url)
+        try:
+            interrupt(lambda backend=backend: work(backend, "broken off"), at)
+        except Interrupted as interrupted:
+            kept.append(interrupted)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(work, backend, f"after {at}").result(60)
+        backend.close()
+    assert len(kept) > 30
+    assert MnemosyneStorageBackend(shared_url).count() in (42, 43)
+    assert mnemosyne_vcs.open(shared_url).verify().ok

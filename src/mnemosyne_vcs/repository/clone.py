@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Collection, Generator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, suppress
 from os import PathLike
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.errors import MnemosyneError, ValidationError
 from mnemosyne_vcs.format.validation import check_text
+from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.refs import remote_ref
 from mnemosyne_vcs.repository.repository import Durability, Repository
 from mnemosyne_vcs.sync import branches as sync
@@ -92,7 +93,7 @@ def _lasting_url(source: str | PathLike[str]) -> str | None:
     return None
 
 
-@contextmanager
+@guarded
 def _target(target: str | PathLike[str], durability: Durability) -> Generator[Engine]:
     """The store to fill, which is closed if that fails.
 

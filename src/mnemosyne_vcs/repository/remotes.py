@@ -1,13 +1,13 @@
 """The part of `Repository` that exchanges history with other stores."""
 
 from collections.abc import Collection, Generator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike
 from typing import TYPE_CHECKING
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import RefConflictError
+from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.merge.branches import merge, require_related
 from mnemosyne_vcs.merge.operation import Operation, Options, Plan, Step
 from mnemosyne_vcs.merge.resolutions import OnConflict, Resolution
@@ -289,7 +289,7 @@ class _Remotes(_Branches):
         options = replace(options, message=options.message or f"merge {source} into {into}")
         return Operation(self._writer, into, plan_on, options), theirs if missing else None
 
-    @contextmanager
+    @guarded
     def _other(
         self, remote: "str | PathLike[str] | Repository", *, read_only: bool
     ) -> Generator[tuple[str | None, Blocks]]:

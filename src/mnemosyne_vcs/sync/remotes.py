@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Generator
-from contextlib import contextmanager
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine import canonical_url, open_engine
@@ -10,6 +9,7 @@ from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import Engine, HasSettings, RefUpdate
 from mnemosyne_vcs.engine.shared import without_password
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
+from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.paths import path_text
 from mnemosyne_vcs.refs import remote_ref
 
@@ -77,7 +77,7 @@ def remove_remote(engine: Engine, name: str, who: str, when: int) -> None:
     _settings(engine).set_setting(_SETTING + name, None)
 
 
-@contextmanager
+@guarded
 def opened(
     engine: Engine, remote: str | os.PathLike[str], *, read_only: bool
 ) -> Generator[tuple[str | None, Blocks]]:

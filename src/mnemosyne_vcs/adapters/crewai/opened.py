@@ -8,11 +8,15 @@ from mnemosyne_vcs.adapters.crewai.contents import Contents
 from mnemosyne_vcs.adapters.crewai.keys import ROOT
 from mnemosyne_vcs.adapters.crewai.specs import canonical_url
 from mnemosyne_vcs.adapters.crewai.translate import dimension_mismatch, is_memory
+from mnemosyne_vcs.errors import BusyError
 from mnemosyne_vcs.ids import Id
+from mnemosyne_vcs.interrupts import locked
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
 from mnemosyne_vcs.repository import Repository, open_repository
 
 __all__ = ["Opened"]
+
+PATIENCE = 60.0
 
 
 class Opened:
@@ -39,13 +43,18 @@ class Opened:
         """The repository with the branch; both are created if they do not exist."""
         if branch in self._branches and self._repository:
             return self._repository
-        with self._lock:
+        with locked(self._lock, PATIENCE, self._busy):
             if self._repository is None:
                 self._repository = open_repository(self._url, create=True)
             if branch != DEFAULT_BRANCH and branch not in self._repository.branches():
                 self._repository.create_branch(branch)
             self._branches.add(branch)
             return self._repository
+
+    def _busy(self) -> BusyError:
+        return BusyError(
+            f"another thread has been opening {self.url} for {PATIENCE:g} s; try again"
+        )
 
     def close(self) -> None:
         """Close the repository, if it was opened."""
