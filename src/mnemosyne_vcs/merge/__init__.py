@@ -1,1 +1,1 @@
-"""Three-way merges, and what is built on them: revert, cherry-pick, restore, undo, retract."""
+"""Three-way merges and operations on them: revert, cherry-pick, restore, undo, retract."""

@@ -1,4 +1,4 @@
-"""Merging a commit into a branch: the bases, the merged trees, whether the branch moves on."""
+"""Merging a commit into a branch: the bases, the merged trees, and fast-forward."""
 
 from collections.abc import Sequence
 
@@ -17,7 +17,7 @@ from mnemosyne_vcs.values import Missing
 __all__ = ["merge", "require_related"]
 
 DEEPEST = 250
-"""How many levels of crossed histories are merged; what differs beyond counts as unknown."""
+"""How many levels of criss-cross bases are merged; differences beyond count as unknown."""
 
 UNKNOWN = Missing.UNKNOWN
 
@@ -27,9 +27,9 @@ def merge(blocks: Blocks, head: Commit, theirs: Commit, *, fast_forward: bool = 
 
     Args:
         blocks: the objects.
-        head: where to.
+        head: the head.
         theirs: the commit.
-        fast_forward: just move the branch, if it has nothing of its own.
+        fast_forward: move the branch, if it has no commits of its own.
     """
     lookup = blocks.walk()
     bases = merge_bases(lookup, [head.cid], theirs.cid)
@@ -50,13 +50,13 @@ def merge(blocks: Blocks, head: Commit, theirs: Commit, *, fast_forward: bool = 
 
 
 def require_related(blocks: Blocks, ours: Commit, theirs: Commit, where: str) -> None:
-    """Refuse to bring together what has nothing in common but the first commit, as all have.
+    """Refuse to merge branches that have no history in common but the root commit.
 
     Args:
         blocks: the objects.
         ours: the head of the branch that is to change.
-        theirs: what is to be brought there.
-        where: what it is called.
+        theirs: the commit to merge.
+        where: its name.
 
     Raises:
         ValidationError: they are not related, and neither is empty.
@@ -67,14 +67,13 @@ def require_related(blocks: Blocks, ours: Commit, theirs: Commit, where: str) ->
         base.id == ROOT_COMMIT.id for base in merge_bases(blocks.walk(), [ours.cid], theirs.cid)
     ):
         raise ValidationError(
-            f"{where} has nothing in common with this branch but the empty memory that everything "
-            "begins with; is it the right store and branch? Give allow_unrelated=True "
-            "(--allow-unrelated) to merge it all the same"
+            f"{where} has nothing in common with this branch but the empty root commit; is it the right "
+            "store and branch? Give allow_unrelated=True (--allow-unrelated) to merge it anyway"
         )
 
 
 def _follow(blocks: Blocks, head: Commit) -> Follow:
-    """Finds by the history of a commit where a record went, also if it was changed afterwards."""
+    """Finds where a record was moved, even if it was changed afterwards, by the history."""
     root = head.tree_cid
 
     def follow(key: str) -> str | None:
@@ -90,7 +89,7 @@ def _follow(blocks: Blocks, head: Commit) -> Follow:
 
 
 def _moved(blocks: Blocks, key: str, head: Commit) -> str | None:
-    """Where the last change of a key moved its record to, if it did."""
+    """The key that the last change of a key moved its record to, or None."""
     commit = next(changing(blocks, key, head), None)
     if commit is None or not commit.parents:
         return None
@@ -103,9 +102,9 @@ def _moved(blocks: Blocks, key: str, head: Commit) -> str | None:
 
 
 def _base(blocks: Blocks, lookup: Lookup, bases: Sequence[Commit], depth: int = 0) -> State:
-    """The one state to compare with: of several bases, their merge, which is never written.
+    """The state to compare with: the base, or the merge of several bases, which is not written.
 
-    What is in conflict between them is unknown, so that it equals nothing.
+    Conflicts between bases count as unknown, which equals nothing.
     """
     if not bases:
         return State(EMPTY_ROOT)

@@ -1,8 +1,8 @@
-"""Vectors that no search can compare: a change that would put them side by side is refused.
+"""Refuses changes that would put vectors side by side that no search can compare.
 
-Vectors belong together that have one name and whose keys begin with one first part: those below
-`/` are all of CrewAI's. They are mixed if they have several dimensions, or come from several
-models, as far as the records name them. What was mixed before a change may stay so.
+Vectors belong together if they have the same name and their keys the same first part: all below
+`/` are CrewAI's. They are mixed if they have several dimensions, or come from several models, as
+far as the records name them. Vectors that were already mixed may stay so.
 """
 
 from collections import defaultdict
@@ -24,7 +24,7 @@ _SAMPLE = 16
 
 @dataclass(slots=True)
 class _Kinds:
-    """What vectors are like.
+    """The kinds of some vectors.
 
     Attributes:
         dimensions: their dimensions.
@@ -41,15 +41,15 @@ class _Kinds:
             self.embedders.add(record.embedder)
 
     def mixed(self) -> set[str]:
-        """In which respects they differ from each other."""
+        """The respects in which they differ from each other."""
         respects = {"dimensions": self.dimensions, "embedders": self.embedders}
         return {respect for respect, values in respects.items() if len(values) > 1}
 
 
 def check_mixing(blocks: Blocks, transaction: Transaction) -> None:
-    """Check that what a transaction has written mixes no vectors that were not mixed before.
+    """Check that the writes of a transaction do not mix vectors that were not mixed before.
 
-    Of what it leaves as it is, a few records are looked at first, and all only if they differ.
+    Of the unchanged records, a few are read first, and all only if they differ.
 
     Args:
         blocks: the objects.
@@ -74,7 +74,7 @@ def check_mixing(blocks: Blocks, transaction: Transaction) -> None:
 
 
 def _were_uniform(blocks: Blocks, root: Id, first: str, name: str, respects: set[str]) -> bool:
-    """Whether there were vectors, and they were not mixed in one of the respects."""
+    """Whether there were vectors, not mixed in one of the respects."""
     before = _Kinds()
     for record in _with_vector(blocks, _entries(blocks, root, first), name):
         before.add(record, name)

@@ -1,8 +1,8 @@
 """Operations on a branch: merge, pull, revert, cherry-pick, restore, undo and retract.
 
 All follow one algorithm. An operation is planned on the head of the branch, which gives changes and
-conflicts; resolutions settle the conflicts; the rest is one commit, which lands on that head only.
-If another writer has moved the branch meanwhile, the operation begins again on the new head.
+conflicts; resolutions resolve the conflicts; the result is one commit, which lands only on that
+head. If another writer has moved the branch meanwhile, the operation starts again on the new head.
 """
 
 import json
@@ -26,22 +26,22 @@ from mnemosyne_vcs.trees import Tree
 __all__ = ["RESOLVED", "Operation", "Options", "Plan", "Step", "unresolved_conflicts"]
 
 RESOLVED = "Resolved"
-"""The trailer of a commit that says how each conflict was settled: JSON, key to word."""
+"""The trailer of a commit that says how each conflict was resolved: JSON, key to word."""
 
 PlanKind = Literal["up-to-date", "fast-forward", "merge", "commit", "new-branch"]
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a caller wants of an operation.
+    """The options of an operation.
 
     Attributes:
-        author: who acts; the repository's author if not given.
-        message: why.
-        allow_mixed_vectors: put vectors side by side that no search can compare.
+        author: the author; the repository's if not given.
+        message: the commit message.
+        allow_mixed_vectors: allow vectors side by side that no search can compare.
         expect: the commit that the branch must point at, if given.
-        resolutions: how to settle the conflict of each key.
-        on_conflict: how to settle the others.
+        resolutions: how to resolve the conflict of each key.
+        on_conflict: how to resolve the others.
         trailers: further facts by name for the commit.
 
     Raises:
@@ -62,17 +62,17 @@ class Options:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What an operation does to one head.
+    """The effect of an operation on one head.
 
     Attributes:
         commits: the commits that it is about, newest first.
         merged: the changes and the conflicts.
-        message: what the commit says where the caller gives no message.
+        message: the default message of the commit.
         trailers: further facts for the commit.
         bases: ids of the commits that both sides of a merge started from.
         parent: the second parent of the commit, if it is a merge.
         moves_to: the commit that the branch moves to instead of a new one, if it does.
-        changes: the changes as they are to be shown, where comparing records does not show them.
+        changes: the changes to show, if comparing records does not give them.
     """
 
     commits: Sequence[Commit]
@@ -87,22 +87,22 @@ class Step:
 
 @dataclass(frozen=True)
 class Plan:
-    """What a merge, pull, revert, cherry-pick, restore, undo or retraction would do to a branch.
+    """The effect of a merge, pull, revert, cherry-pick, restore, undo or retraction on a branch.
 
     Attributes:
         branch: the branch.
         head: the commit of the branch that this was planned on.
         kind: what `apply` makes: a `merge` commit with two parents, or a `commit` with one;
             `fast-forward`: no commit, the branch moves to the merged one; `new-branch`: the branch
-            is made; `up-to-date`: nothing, as the branch has all of it already.
+            is created; `up-to-date`: nothing, since the branch already contains it.
         commits: the commits that are merged, taken back, picked or restored from, newest first.
-        bases: of a merge, ids of the commits that both sides started from; several where histories
+        bases: for a merge, ids of the commits that both sides started from; several where histories
             cross.
         changes: what changes on the branch, in order of key; a record that would be written has
             the transaction id of no commit.
-        conflicts: what no resolution settles, in order of key; while there are any, the plan
+        conflicts: the conflicts that are not resolved, in order of key; a plan with conflicts
             cannot be applied.
-        resolved: how each of the other conflicts is settled, by key: `ours`, `theirs`, `base`,
+        resolved: how each of the other conflicts is resolved, by key: `ours`, `theirs`, `base`,
             `delete` or `value`.
     """
 
@@ -124,19 +124,19 @@ class Plan:
 
     @property
     def can_fast_forward(self) -> bool:
-        """Whether this merges into a branch that has nothing of its own, so that it could move."""
+        """Whether this merges into a branch that has no commits of its own and could be moved."""
         return self.bases == (self.head.id,)
 
     def apply(self) -> Commit:
-        """Do exactly this, if the branch still points at `head`.
+        """Apply exactly this plan, if the branch still points at `head`.
 
         Returns:
             The commit that the branch now points at.
 
         Raises:
             RefConflictError: the branch has moved; nothing was written, so plan again.
-            ConflictError: a conflict is not settled; nothing was written.
-            NotFoundError: the branch is gone, or an object that this rests on.
+            ConflictError: a conflict is not resolved; nothing was written.
+            NotFoundError: the branch, or an object that is needed, is gone.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the store failed, and the commit is not in it.
         """
@@ -145,7 +145,7 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A step with its conflicts settled, and the transaction that makes it."""
+    """A step with its conflicts resolved, and its transaction."""
 
     head: Commit
     step: Step
@@ -155,13 +155,13 @@ class _Planned:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Something to be done to a branch.
+    """An operation on a branch.
 
     Attributes:
         writer: the repository's side.
         branch: the branch.
-        plan_on: finds out what is to be done to a head of it.
-        options: what the caller wants.
+        plan_on: computes the step for a head of it.
+        options: the options.
     """
 
     writer: Writer
@@ -170,14 +170,14 @@ class Operation:
     options: Options
 
     def plan(self, head: Commit | None = None) -> Plan:
-        """What this would do; writes nothing.
+        """The plan of this operation; writes nothing.
 
         Args:
-            head: what to do it to; the head of the branch if not given.
+            head: the head to plan on; that of the branch if not given.
 
         Raises:
-            DimensionError: vectors would be mixed that no search can compare.
-            NotFoundError: there is no such branch.
+            DimensionError: it would mix vectors that no search can compare.
+            NotFoundError: the branch does not exist.
             RefConflictError: the branch does not point at the commit that is expected.
             ValidationError: a resolution names a key without a conflict.
         """
@@ -202,16 +202,16 @@ class Operation:
         )
 
     def run(self, done: Callable[[Step], object] = lambda step: None) -> Commit:
-        """Do this, again on the new head until it lands.
+        """Run this, again on the new head until it lands.
 
         Args:
-            done: is told what was done.
+            done: called with what was done.
 
         Returns:
             The commit that the branch now points at; the head if there is nothing to change.
 
         Raises:
-            ConflictError: a conflict is not settled; nothing was written.
+            ConflictError: a conflict is not resolved; nothing was written.
             RefConflictError: the branch does not point at the commit that is expected.
             MnemosyneError: as `plan` and the engine raise.
         """
@@ -230,7 +230,7 @@ class Operation:
         """The commit that the branch points at.
 
         Raises:
-            NotFoundError: there is no such branch.
+            NotFoundError: the branch does not exist.
             RefConflictError: it is not the one that is expected.
         """
         head, expect = branch_head(self.writer.blocks, self.branch), self.options.expect
@@ -247,7 +247,7 @@ class Operation:
         return _Planned(head, step, settled, transaction)
 
     def _transaction(self, head: Commit, step: Step, settled: Settled) -> Transaction:
-        """A transaction with all that a step changes, which lands on its head only."""
+        """A transaction with all changes of a step, which lands only on its head."""
         options = self.options
         trailers = {**(options.trailers or {}), **step.trailers}
         if settled.resolved:
@@ -278,7 +278,7 @@ class Operation:
         return transaction
 
     def _edits(self, planned: _Planned) -> Iterator[tuple[str, Record | None, Record | None]]:
-        """What a step changes: key, record before and record after."""
+        """The changes of a step: key, record before and record after."""
         tree = Tree.of(self.writer.blocks, planned.head)
         for key in sorted(planned.transaction.changed_keys()):
             yield key, tree.record(key), planned.transaction.get(key)
@@ -312,21 +312,21 @@ def _kind(planned: _Planned) -> PlanKind:
 def unresolved_conflicts(
     branch: str, conflicts: Sequence[Conflict], merging: Commit | None = None
 ) -> ConflictError:
-    """The error that says which conflicts are not settled.
+    """The error for conflicts that are not resolved.
 
     Args:
-        branch: the branch that is to change.
+        branch: the branch.
         conflicts: the conflicts.
-        merging: the commit that is to be merged, if it is a merge.
+        merging: the commit to merge, for a merge.
     """
     if merging is not None:
         return ConflictError(
             f"{merging.id} and branch {branch!r} have changed {listed(conflicts)} in different "
-            "ways; settle each with a resolution, or all with `on_conflict`",
+            "ways; resolve each with `resolutions`, or all with `on_conflict`",
             conflicts,
         )
     return ConflictError(
-        f"what stands on the branch now does not fit: {listed(conflicts)}; settle each with a "
+        f"the branch has other changes: {listed(conflicts)}; resolve each with a "
         "resolution, take later commits back first, or put the values you want",
         conflicts,
     )

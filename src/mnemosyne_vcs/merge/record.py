@@ -1,4 +1,4 @@
-"""What three versions of a record come to: the one that a merge lets stand, or a clash."""
+"""Three-way merge of one record: the merged version, or the clashing fields."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ _Same: TypeAlias = Callable[[Any, Any], bool]
 
 
 def same_value(a: StoredRecord, b: StoredRecord, load: Load) -> bool:
-    """Whether two records say the same, wherever they come from: all but provenance and writer."""
+    """Whether two records are equal apart from provenance and writer."""
     return (
         same_json(a.content, b.content)
         and a.embedder == b.embedder
@@ -51,7 +51,7 @@ def merge_records(
     Returns:
         The merged record, with the facts of the provenance that both sides agree on and no
         writer; or the fields that clash: paths in the content with parts divided by dots, in
-        parentheses what lies beside it and the content as a whole.
+        parentheses the fields beside it and the content as a whole.
     """
     clashes: list[str] = []
 
@@ -83,7 +83,7 @@ def merge_records(
 
 
 def _merge(base: Any, ours: Any, theirs: Any, path: str, clashes: list[str], same: _Same) -> Any:
-    """One field as both sides have left it; a clash is noted."""
+    """The merged value of one field; a clash is noted."""
     if same(ours, theirs) or same(base, theirs):
         return ours
     if same(base, ours):
@@ -135,12 +135,12 @@ def _agreed(ours: Provenance, theirs: Provenance) -> Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """What stands under one key in one of the three states of a merge.
+    """The record of one key in one of the three states of a merge.
 
     Attributes:
         key: the key.
-        held: what stands there.
-        record: the record that this is.
+        held: what the key holds.
+        record: the record.
     """
 
     key: str
@@ -148,7 +148,7 @@ class Version:
     record: StoredRecord | Missing
 
     def at(self, key: str) -> Held:
-        """The version as it stands under a key, which may be another than its own."""
+        """The version under a key, which may be another than its own."""
         if isinstance(self.held, Missing) or isinstance(self.record, Missing):
             return None
         if self.key == key:
@@ -156,12 +156,12 @@ class Version:
         return Draft(replace(self.record, transaction="", moved_from=self.key), copy_vectors=True)
 
     def says(self, record: StoredRecord, load: Load) -> bool:
-        """Whether it has the value of a record, whatever the provenance."""
+        """Whether it has the value of a record, ignoring the provenance."""
         return not isinstance(self.record, Missing) and same_value(self.record, record, load)
 
     @property
     def provenance(self) -> Provenance | None:
-        """Where it came from; None if there is no record."""
+        """Its provenance; None if there is no record."""
         return None if isinstance(self.record, Missing) else self.record.provenance
 
 
@@ -173,19 +173,19 @@ def combine(
     load: Load,
     names: tuple[str, str] | None = None,
 ) -> Held | tuple[str, ...]:
-    """What shall stand under a key that both sides have changed.
+    """The merged state of a key that both sides have changed.
 
     Args:
         key: the key.
         base: what both started from, perhaps under another key.
         ours: our version; under another key than the base if our side moved it.
-        theirs: their version, likewise.
+        theirs: their version, in the same way.
         load: reads a vector.
         names: ids of the commits that hold ours and theirs, for the provenance of a record that
             is put together from both.
 
     Returns:
-        What shall stand there, or the fields that clash, none where the whole record does.
+        The merged state, or the fields that clash; no fields if the whole record does.
     """
     if ours.held is Missing.UNKNOWN:
         return ()
@@ -204,12 +204,12 @@ def combine(
 
 
 def identical(a: Held | Missing, b: Held | Missing) -> bool:
-    """Whether it is the same block, or nothing, on either side."""
+    """Whether both sides have the same block, or nothing."""
     return a is not Missing.UNKNOWN and (a is b or (isinstance(a, bytes) and a == b))
 
 
 def _deleted(base: Version, ours: Version, theirs: Version, load: Load) -> tuple[()] | None:
-    """What to do where a side has deleted the record: delete, unless the other changed it."""
+    """The merge with a side that deleted the record: delete, unless the other changed it."""
     kept = ours if theirs.held is None else theirs
     if isinstance(kept.record, Missing):
         return None
@@ -217,9 +217,9 @@ def _deleted(base: Version, ours: Version, theirs: Version, load: Load) -> tuple
 
 
 def _either(key: str, base: Version, ours: Version, theirs: Version, load: Load) -> Version:
-    """Which of two records of one value to take, whichever side each is on.
+    """The record to take of two with the same value, independent of their sides.
 
-    The one under the key; the one whose provenance is new; the one with the lower id.
+    Prefers the one under the key, then the one whose provenance is new, then the lower id.
     """
     if ours.key != theirs.key:
         return ours if ours.key == key else theirs
@@ -239,7 +239,7 @@ def _put_together(
     theirs: Version,
     names: tuple[str, str] | None,
 ) -> Draft:
-    """A merged record that is neither side's, as it is to be written under a key."""
+    """A merged record that is neither side's, to be written under a key."""
     provenance = merged.provenance
     if names is not None:
         sources = sorted(zip((ours.key, theirs.key), names, strict=True))

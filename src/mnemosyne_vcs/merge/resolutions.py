@@ -1,4 +1,4 @@
-"""How the conflicts of a merge are settled: per key, and by `on_conflict` for the rest."""
+"""Resolving the conflicts of a merge: per key, and by `on_conflict` for the rest."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
@@ -23,20 +23,20 @@ __all__ = [
 ]
 
 Side: TypeAlias = Literal["ours", "theirs", "base", "delete"]
-"""What to take: our version, theirs, the one that both started from, or no record."""
+"""Our version, theirs, the one that both started from, or no record."""
 
 
 @dataclass(frozen=True, slots=True)
 class Replacement:
-    """A record to settle a conflict with, in place of both sides'; as `Transaction.put` takes it.
+    """A record that resolves a conflict in place of both sides'; as `Transaction.put` takes it.
 
     Attributes:
         content: any JSON value.
         embedding: the vector named `""`.
         vectors: further vectors by name.
         embedder: id of the model that made the vectors.
-        provenance: where the record comes from.
-        event_time: when what it says happened.
+        provenance: the origin of the record.
+        event_time: the time of the event that it describes.
     """
 
     content: JSON
@@ -49,21 +49,21 @@ class Replacement:
 
 
 Resolution: TypeAlias = Side | Replacement
-"""One way to settle one conflict."""
+"""One way to resolve one conflict."""
 
 OnConflict: TypeAlias = Side | Callable[[Conflict], Resolution | None]
-"""How to settle every conflict: one side, or a function of each that gives None to leave it."""
+"""How to resolve every conflict: one side, or a function of each that returns None to leave it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A merge with what the resolutions make of its conflicts.
+    """A merge with its resolutions applied.
 
     Attributes:
-        changes: what to change on our side, by key.
-        values: the records to write besides, by key.
-        conflicts: what is left, in order of key.
-        resolved: how the others were settled, by key.
+        changes: the changes on our side, by key.
+        values: the replacement records to write, by key.
+        conflicts: the unresolved conflicts, in order of key.
+        resolved: how the others were resolved, by key.
     """
 
     changes: dict[str, Held]
@@ -73,7 +73,7 @@ class Settled:
 
 
 def check(resolutions: Mapping[str, Resolution], on_conflict: OnConflict | None) -> None:
-    """Check the form of resolutions, whatever the conflicts are.
+    """Check the form of resolutions, without the conflicts.
 
     Raises:
         ValidationError: one is malformed; the message shows it.
@@ -87,16 +87,16 @@ def check(resolutions: Mapping[str, Resolution], on_conflict: OnConflict | None)
 def settle(
     merged: Merged, resolutions: Mapping[str, Resolution], on_conflict: OnConflict | None
 ) -> Settled:
-    """Settle the conflicts of a merge.
+    """Resolve the conflicts of a merge.
 
     Args:
         merged: the merge.
-        resolutions: how to settle the conflict of each key.
-        on_conflict: how to settle the others; None to leave them.
+        resolutions: how to resolve the conflict of each key.
+        on_conflict: how to resolve the others; None to leave them.
 
     Raises:
-        ValidationError: a resolution names a key without a conflict, takes a base that there
-            is not, or is malformed.
+        ValidationError: a resolution names a key without a conflict, takes a base that does not
+            exist, or is malformed.
     """
     unknown_keys = resolutions.keys() - {conflict.key for conflict in merged.conflicts}
     if unknown_keys:
@@ -120,7 +120,7 @@ def settle(
 
 
 def listed(conflicts: Sequence[Conflict]) -> str:
-    """Conflicts as a message names them: the first few with their kinds."""
+    """Conflicts for a message: the first few, with their kinds."""
     shown = [f"{_where(conflict)} ({conflict.kind})" for conflict in conflicts[:5]]
     more = f" and {len(conflicts) - 5} more" if len(conflicts) > 5 else ""
     return ", ".join(shown) + more

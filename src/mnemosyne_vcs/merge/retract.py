@@ -1,4 +1,4 @@
-"""Taking back what came from a source."""
+"""Taking back the records that came from a source."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -37,14 +37,14 @@ class Retraction:
 def retract(blocks: Blocks, head: Commit, origin: Origin) -> Step:
     """Take back what came from an origin: give each such record its newest earlier state.
 
-    That is the newest value, or absence, before it that did not come from the origin; where there
-    is none, the record is deleted. It comes back under the key that the record has now, unless the
-    move there is itself what is taken back; if another record stands in its way there by now, or
-    has its id, it is deleted. What did not come from the origin stays as it is.
+    That is the newest value, or absence, before it that did not come from the origin; if there is
+    none, the record is deleted. It is restored under the present key of the record, unless the
+    move to that key is itself taken back; if another record has its old key or its id by now, it
+    is deleted. Records that did not come from the origin are not changed.
 
     Args:
         blocks: the objects.
-        head: where to.
+        head: the head.
         origin: whose records to take back.
     """
     retraction = _Retract(blocks, head, Lineage(blocks, origin))
@@ -107,7 +107,7 @@ class _Retract:
 
 
 def _copy(record: Record) -> Draft:
-    """What stood under another key before a move, as a record to be written."""
+    """The record under another key before a move, as a record to be written."""
     stored = StoredRecord(
         record.content,
         "",

@@ -1,4 +1,4 @@
-"""Three-way merging of trees: what to change on one side so that it has the other's changes too.
+"""Three-way merging of trees: the changes that give one side the other's changes too.
 
 Cost follows the number of changes: two diffs are walked, and records are read only where both
 sides touched the same key.
@@ -22,7 +22,7 @@ __all__ = ["Clash", "Follow", "Merged", "State", "clash_of_ids", "merge_states",
 
 
 Follow: TypeAlias = Callable[[str], str | None]
-"""Where a record has been moved to that has gone from a key, as far as is known."""
+"""The new key of a record that is gone from a key, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class State:
 
     Attributes:
         root: the tree.
-        changes: what stands under some keys instead; `Missing.UNKNOWN` equals nothing.
+        changes: other records of some keys; `Missing.UNKNOWN` equals nothing.
     """
 
     root: Id
@@ -40,14 +40,14 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Clash:
-    """A conflict and what each way out of it would change on our side.
+    """A conflict, with the changes on our side that each resolution makes.
 
     Attributes:
         conflict: the conflict.
         ours: the changes that keep our side.
         theirs: the changes that take their side.
-        base: the changes that go back to what both started from; None if that is unknown.
-        delete: the changes that leave no record.
+        base: the changes that restore what both started from; None if that is unknown.
+        delete: the changes that delete the record.
     """
 
     conflict: Conflict
@@ -59,11 +59,11 @@ class Clash:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What merging two trees comes to.
+    """The result of merging two trees.
 
     Attributes:
-        changes: what to change on our side, by key.
-        clashes: what does not fit together, in order of key; none of it is in `changes`.
+        changes: the changes on our side, by key.
+        clashes: the conflicts, in order of key; their keys are not in `changes`.
     """
 
     changes: dict[str, Held]
@@ -80,15 +80,15 @@ def merge_trees(
 ) -> Merged:
     """Merge two trees that started from a third.
 
-    A record that one side changed is taken as it is, so that blame still finds its writer.
+    A record that only one side changed is taken unchanged, so that blame still finds its writer.
 
     Args:
         blocks: the objects.
         base: root of the tree that both started from.
         ours: root of the tree that the changes are for.
         theirs: root of the other tree.
-        names: ids of the commits that hold ours and theirs. A record that is put together from
-            both versions names them as what it is derived from.
+        names: ids of the commits that hold ours and theirs. A record that is merged from both
+            versions names them in `derived_from`.
     """
     return merge_states(blocks, State(base), State(ours), theirs, names)
 
@@ -101,7 +101,7 @@ def merge_states(
     names: tuple[str, str] | None = None,
     follow: tuple[Follow, Follow] | None = None,
 ) -> Merged:
-    """Merge as `merge_trees` does, where base and ours may hold changes that are not written.
+    """Merge as `merge_trees` does, with base and ours that may have unwritten changes.
 
     Args:
         blocks: the objects.
@@ -109,8 +109,8 @@ def merge_states(
         ours: the state that the changes are for.
         theirs: root of the other tree.
         names: as for `merge_trees`.
-        follow: finds on our side and on theirs the moves that the records do not show, because
-            they were changed again afterwards.
+        follow: finds the moves on our side and on theirs that records do not show, because they
+            were changed again afterwards.
     """
     merge = _Merge(blocks, base, ours, theirs, names)
     return merge.run(*(follow or (_unknown, _unknown)))
@@ -136,7 +136,7 @@ class _Merge:
         self._compare(base, ours, theirs)
 
     def _compare(self, base: State, ours: State, theirs: Id) -> None:
-        """Note what each side has changed, and what it was."""
+        """Collect the changes of each side, with the state before."""
         node = self._blocks.node
         for key, before, after in tree.diff(node, base.root, ours.root):
             self._base[key], self._ours[key] = before, after
@@ -177,16 +177,16 @@ class _Merge:
         return Merged(self._changes, self._clashes)
 
     def _follow_moves(self, ours: Mapping[str, str], theirs: Mapping[str, str]) -> set[str]:
-        """Merge what one side moved with what the other did to it under the old key.
+        """Merge records that one side moved with the other side's changes under the old key.
 
-        A move onto a key that the other side has changed is left to be merged key by key.
+        A move onto a key that the other side has changed is merged key by key later.
 
         Args:
-            ours: where our side has moved keys to.
-            theirs: where theirs has.
+            ours: the new keys of the moves on our side.
+            theirs: the new keys of the moves on theirs.
 
         Returns:
-            The keys that are settled.
+            The keys that are done.
         """
         settled: set[str] = set()
         for old in sorted(ours.keys() | theirs.keys()):
@@ -206,7 +206,7 @@ class _Merge:
     def _moves(
         self, side: Mapping[str, Held | Missing], both: Collection[str], follow: Follow
     ) -> dict[str, str]:
-        """Where one side has moved keys to that both sides have changed."""
+        """The new keys to which one side has moved keys that both sides have changed."""
         removed = {key for key in both if side[key] is None}
         if not removed:
             return {}
@@ -231,9 +231,9 @@ class _Merge:
         return found
 
     def _find_doubles(self) -> None:
-        """Make a clash of each record that theirs would put beside one of ours with the same id.
+        """Find records that theirs would put beside one of ours with the same id: each is a clash.
 
-        What a side held twice before the merge is not looked for.
+        Ids that one side had twice before the merge are ignored.
         """
         mine = {
             record_id(key): key
@@ -254,7 +254,7 @@ class _Merge:
                     break
 
     def _double(self, mine: Mapping[str | None, str], key: str, held: Held) -> str | None:
-        """The key of ours that has the id of a key that something is to be put under."""
+        """The key of ours with the same id as a key that is to be written."""
         is_new = held is not None and self._ours.get(key, self._base[key]) is None
         return mine.get(record_id(key)) if is_new else None
 
@@ -264,7 +264,7 @@ class _Merge:
         self._clashes.append(clash_of_ids(*records, held, self._base[other]))
 
     def _combine(self, key: str, base: Version, ours: Version, theirs: Version) -> None:
-        """Merge three versions into the one that shall stand under a key."""
+        """Merge three versions into one for a key."""
         outcome = combine(key, base, ours, theirs, self._blocks.vector, self._names)
         if isinstance(outcome, tuple):
             self._clash(key, base, ours, theirs, outcome)
@@ -347,8 +347,8 @@ def clash_of_ids(
     Args:
         ours: our record.
         theirs: their record.
-        held: what stands under the key of theirs.
-        base: what stood under the key of ours where both sides started.
+        held: what the key of theirs holds.
+        base: what the key of ours held where both sides started.
     """
     assert ours is not None
     assert theirs is not None
@@ -368,5 +368,5 @@ def _unknown(_key: str) -> None:
 
 
 def _instead(ours: Version, key: str, held: Held) -> dict[str, Held]:
-    """The changes on our side that put something under a key, in place of our version."""
+    """The changes on our side that replace our version under a key."""
     return {ours.key: None, key: held}

@@ -1,7 +1,7 @@
 """Operations on history: revert, cherry-pick, restore, undo, each as one step on a head.
 
-All but restore are three-way merges. To take a commit back is to merge what was before it, from
-what it made: whatever has changed since in other records, or in other fields, stays.
+All but restore are three-way merges. Taking a commit back merges the state before it, with the
+state after it as the base: later changes to other records or other fields stay.
 """
 
 from collections.abc import Iterator, Sequence
@@ -23,13 +23,13 @@ __all__ = ["cherry_pick", "restore", "revert", "undo"]
 
 
 def revert(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Step:
-    """Take back what a commit changed.
+    """Take back the changes of a commit.
 
     Args:
         blocks: the objects.
-        head: where to.
+        head: the head.
         commit: the commit.
-        parent: of a merge, the number of the parent whose state it goes back to, from 1.
+        parent: for a merge, the number of the parent whose state it goes back to, from 1.
 
     Raises:
         ValidationError: the commit has no such parent.
@@ -40,13 +40,13 @@ def revert(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Step:
 
 
 def cherry_pick(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> Step:
-    """Make the changes of a commit on another head.
+    """Apply the changes of a commit to another head.
 
     Args:
         blocks: the objects.
-        head: where to.
+        head: the head.
         commit: the commit.
-        parent: of a merge, the number of the parent that its changes are against, from 1.
+        parent: for a merge, the number of the parent that its changes are against, from 1.
 
     Raises:
         ValidationError: the commit has no such parent.
@@ -57,11 +57,11 @@ def cherry_pick(blocks: Blocks, head: Commit, commit: Commit, parent: int) -> St
 
 
 def restore(blocks: Blocks, head: Commit, source: Commit, prefix: str) -> Step:
-    """Make everything below a prefix as it was at a commit, its records as they were written.
+    """Restore everything below a prefix to what it was at a commit; records keep their writers.
 
     Args:
         blocks: the objects.
-        head: where to.
+        head: the head.
         source: the commit.
         prefix: what the keys start with.
     """
@@ -87,7 +87,7 @@ def _doubles(
 ) -> list[Clash]:
     """The records that a restore would put beside others with the same id, outside the prefix.
 
-    They are taken out of the changes.
+    They are removed from the changes.
     """
     outside = {
         record_id(key): (key, now)
@@ -110,7 +110,7 @@ def undo(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | None) 
 
     Args:
         blocks: the objects.
-        head: where to.
+        head: the head.
         n: how many of the newest commits.
         trailer: instead, name and value of a trailer that they have.
 
@@ -149,9 +149,9 @@ def _targets(blocks: Blocks, head: Commit, n: int, trailer: tuple[str, str] | No
 
 
 def _taken_back(blocks: Blocks, head: Commit, targets: Sequence[Commit]) -> Merged:
-    """What taking commits of a line back, newest first, changes on its head.
+    """The changes of taking commits of a line back, newest first, on its head.
 
-    A key that holds already what it held before all of them is in no conflict.
+    A key that already has the state from before all of them is not a conflict.
     """
     root = head.tree_cid
     changes: dict[str, Held] = {}

@@ -1,4 +1,4 @@
-"""The repository: the door to everything."""
+"""The repository: opening a store, and the class `Repository`."""
 
 from mnemosyne_vcs.repository.repository import Durability, Repository, open_repository
 

@@ -1,4 +1,4 @@
-"""The state of a repository, and what all of its methods rest on."""
+"""The state of a repository, and what all of its methods need."""
 
 import time
 from collections.abc import Callable, Mapping
@@ -26,13 +26,13 @@ def now() -> int:
 
 
 class RepositoryBase:
-    """What a repository holds, how it reads a revision, and how it writes a branch.
+    """The state of a repository, reading a revision, and writing a branch.
 
     The rest of `Repository` lives in private classes by subject, which derive from this.
 
     Args:
-        engine: where the bytes are.
-        author: who commits, where a commit does not say.
+        engine: the engine that stores the bytes.
+        author: the author of commits that name no other.
         embed: turns a list of texts into vectors.
         clock: gives the time as UTC milliseconds.
 
@@ -61,7 +61,7 @@ class RepositoryBase:
 
     @property
     def author(self) -> str:
-        """Who commits, where a commit does not say."""
+        """The author of commits that name no other."""
         return self._writer.author
 
     @property
@@ -73,13 +73,13 @@ class RepositoryBase:
         """The commit that a revision names; see `mnemosyne_vcs.revision` for the forms.
 
         Raises:
-            NotFoundError: it names nothing.
-            InvalidRevisionError: the text is no revision, or several commits start so.
+            NotFoundError: it names nothing that exists.
+            InvalidRevisionError: it is not a valid revision, or a prefix of several commit ids.
         """
         return resolve(self.blocks, revision, self._clock())
 
     def at(self, revision: Revision = DEFAULT_BRANCH) -> Snapshot:
-        """The memory as it stood at a revision; raises as `resolve` does."""
+        """The memory at a revision; raises as `resolve` does."""
         return Snapshot(self.blocks, self.resolve(revision), self._views, self._writer.embed)
 
     def transaction(
@@ -95,13 +95,13 @@ class RepositoryBase:
 
         Args:
             branch: the branch to commit to.
-            author: who commits; the repository's author if not given.
-            message: why.
+            author: the author; the repository's if not given.
+            message: the commit message.
             trailers: further facts by name, such as `Run-Id`.
             expect: the commit that the branch must point at, now and when this commits.
 
         Raises:
-            NotFoundError: there is no such branch.
+            NotFoundError: the branch does not exist.
             RefConflictError: the branch does not point at `expect`.
             ReadOnlyError: the repository was opened for reading.
         """
@@ -130,8 +130,8 @@ class RepositoryBase:
         Args:
             fn: called with a fresh `Transaction` each time.
             branch: the branch to commit to.
-            author: who commits; the repository's author if not given.
-            message: why.
+            author: the author; the repository's if not given.
+            message: the commit message.
             trailers: further facts by name, such as `Run-Id`.
             expect: the commit that the branch must point at; the function is then run once.
 
@@ -139,7 +139,7 @@ class RepositoryBase:
             The commit, or the head if the function changed nothing.
 
         Raises:
-            NotFoundError: there is no such branch.
+            NotFoundError: the branch does not exist.
             RefConflictError: the branch does not point at `expect`; nothing was written.
             ReadOnlyError: the repository was opened for reading.
             ConflictError: it lost every race, on an engine without a write lock.
@@ -157,7 +157,7 @@ class RepositoryBase:
         )
 
     def _expected(self, expect: Revision | None) -> Commit | None:
-        """The commit that a branch is expected to point at, if one is."""
+        """The commit that a branch is expected to point at, or None."""
         return None if expect is None else self.resolve(expect)
 
     def _run(self, operation: Operation) -> Commit:

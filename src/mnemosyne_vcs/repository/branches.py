@@ -24,21 +24,21 @@ __all__ = ["_Branches"]
 
 
 class _Branches(RepositoryBase):
-    """What a repository can do with branches and tags."""
+    """Branches and tags."""
 
     def branches(self) -> dict[str, str]:
         """The id of the commit that each branch points at, by name."""
         return ref_names(self.blocks, BRANCH)
 
     def create_branch(self, name: str, revision: Revision = DEFAULT_BRANCH) -> Commit:
-        """Make a branch. It costs nothing, however large the memory.
+        """Create a branch. It costs nothing, however large the memory is.
 
         Args:
             name: its name.
             revision: where it starts.
 
         Raises:
-            AlreadyExistsError: there is one of that name.
+            AlreadyExistsError: one with that name exists already.
             NotFoundError: the revision names nothing.
             ValidationError: the name is not valid for a branch, or has the form of a commit id.
         """
@@ -52,7 +52,7 @@ class _Branches(RepositoryBase):
             expect: the commit that the branch must point at.
 
         Raises:
-            NotFoundError: there is no branch of that name, or no commit as expected.
+            NotFoundError: the branch, or the expected commit, does not exist.
             RefConflictError: the branch does not point at `expect`, or moved meanwhile; it is not
                 deleted.
             ReadOnlyError: the repository was opened for reading.
@@ -69,7 +69,7 @@ class _Branches(RepositoryBase):
         return ref_names(self.blocks, TAG)
 
     def create_tag(self, name: str, revision: Revision = DEFAULT_BRANCH) -> Commit:
-        """Name a commit for good; arguments and errors as in `create_branch`."""
+        """Give a commit a permanent name; arguments and errors as in `create_branch`."""
         return self._create(tag_ref(name), "tag", name, revision)
 
     def delete_tag(self, name: str) -> None:
@@ -77,11 +77,11 @@ class _Branches(RepositoryBase):
         self._delete(tag_ref(name), f"tag {name!r}")
 
     def reflog(self, branch: str = DEFAULT_BRANCH) -> Iterator[ReflogEntry]:
-        """Where a branch has been, newest first; also of a branch that was deleted.
+        """The moves of a branch, newest first, even if it was deleted.
 
         Raises:
             EngineError: the engine keeps no reflog.
-            ValidationError: the name is none for a branch.
+            ValidationError: the name is not a valid branch name.
         """
         if self.blocks.can.reflog is None:
             raise EngineError(f"{self.url} keeps no reflog")
@@ -95,7 +95,7 @@ class _Branches(RepositoryBase):
             update = self._update(ref, None, commit.cid, f"create {what} at {named(revision)}")
             write_ref(self.blocks, {}, update, [commit.cid])
         except RefConflictError:
-            raise AlreadyExistsError(f"{self.url} has a {what} already") from None
+            raise AlreadyExistsError(f"{self.url} already has a {what}") from None
         return commit
 
     def _delete(self, ref: str, what: str, expected: Id | None = None) -> None:

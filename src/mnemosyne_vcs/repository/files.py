@@ -1,4 +1,4 @@
-"""The part of `Repository` that writes files for others and reads theirs."""
+"""The part of `Repository` that exports to files and imports from them."""
 
 from collections.abc import Callable, Collection
 
@@ -18,7 +18,7 @@ Progress = Callable[[int], object]
 
 
 class _Files(RepositoryBase):
-    """What a repository can export and import."""
+    """Export and import."""
 
     def export_bundle(
         self,
@@ -32,14 +32,14 @@ class _Files(RepositoryBase):
 
         Args:
             path: where to write: a path, or a stream of bytes, which gets all or nothing.
-            branches: the branches to take; if neither these nor tags are given, all of both.
-            tags: the tags to take.
-            progress: called now and then with how many objects have been written.
+            branches: the branches to export; if neither these nor tags are given, all of both.
+            tags: the tags to export.
+            progress: called from time to time with how many objects have been written.
 
         Raises:
-            NotFoundError: there is no such branch or tag.
-            ValidationError: nothing is to be taken, or the path is not one.
-            AlreadyExistsError: something is at that path.
+            NotFoundError: the branch or tag does not exist.
+            ValidationError: there is nothing to export, or the path is not a path.
+            AlreadyExistsError: the path exists already.
             EngineError: it cannot be written.
         """
         return while_it_lasts(
@@ -54,19 +54,20 @@ class _Files(RepositoryBase):
         """Read the branches and tags of a CAR file that `export_bundle` wrote; ids stay the same.
 
         Everything in it is checked first; then all of it is imported, or nothing. A branch or tag
-        that is not there is made. A branch that is there moves on if it only lags behind.
+        that does not exist is created. A branch that exists is moved forward if its commit is in
+        the past of the bundle's.
 
         Args:
             path: the file: a path or a stream of bytes.
             prefix: what to put before the names of branches and tags, such as `theirs/`.
-            progress: called now and then with how many objects have been checked.
+            progress: called from time to time with how many objects have been checked.
 
         Raises:
-            NotFoundError: there is no such file.
+            NotFoundError: the file does not exist.
             ValidationError: it is not a bundle, the path is not one, or the prefix does not fit in
                 a name.
             CorruptObjectError: it is damaged or incomplete.
-            ConflictError: a branch or tag names a commit that the bundle's does not follow.
+            ConflictError: a branch or tag is at a commit that the bundle's commit does not follow.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """
@@ -93,16 +94,16 @@ class _Files(RepositoryBase):
             path: where to write: a path, or a stream of bytes, which gets all or nothing.
             revision: the revision.
             prefix: only keys that start with this.
-            progress: called now and then with how many records have been written.
+            progress: called from time to time with how many records have been written.
 
         Returns:
-            How many records were written.
+            The number of records that were written.
 
         Raises:
             NotFoundError: the revision names nothing.
-            InvalidRevisionError: the revision is not one.
-            ValidationError: prefix or path is not one.
-            AlreadyExistsError: something is at that path.
+            InvalidRevisionError: it is not a valid revision.
+            ValidationError: the prefix is not a string, or the path is not a path.
+            AlreadyExistsError: the path exists already.
             EngineError: it cannot be written.
         """
         return jsonl.export_jsonl(as_given(path), self.at(revision).scan(prefix), progress)
@@ -117,21 +118,21 @@ class _Files(RepositoryBase):
     ) -> Commit:
         """Put the records of a file that `export_jsonl` wrote into a branch, in one commit.
 
-        Records under other keys stay. The values are as they were; ids and history are new.
+        Records under other keys stay. Values are unchanged; ids and history are new.
 
         Args:
             path: the file: a path or a stream of bytes.
             branch: the branch.
-            author: who imports; the repository's author if not given.
-            message: why.
+            author: the author; the repository's if not given.
+            message: the commit message.
 
         Returns:
-            The commit, or the head if the branch holds all those values already.
+            The commit, or the head if the branch already has these values.
 
         Raises:
-            NotFoundError: there is no such file or branch.
-            ValidationError: a line is not a record; file and line are named; or the path is not
-                one.
+            NotFoundError: the file or branch does not exist.
+            ValidationError: a line is not a record; file and line are named; or the path is
+                not a path.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the file cannot be read, or the store failed.
         """

@@ -19,7 +19,7 @@ __all__ = ["_History"]
 
 
 class _History(RepositoryBase):
-    """What a repository can say about its history."""
+    """Reading history."""
 
     def log(
         self,
@@ -40,33 +40,33 @@ class _History(RepositoryBase):
     ) -> Iterator[Commit]:
         """Commits up to a revision, newest first.
 
-        All filters must hold together. Agent, run and source are those of the records that a
+        Commits must match all filters. Agent, run and source are those of the records that a
         commit wrote.
 
         Args:
             revision: where to start.
             key: only commits that changed this key, or the one that it was moved from.
             prefix: only commits that changed a key that starts with this.
-            author: only commits of this author.
-            agent: only commits that wrote a record of this agent.
+            author: only commits by this author.
+            agent: only commits that wrote a record by this agent.
             run: only commits that wrote a record of this run.
             source: only commits that wrote a record from this source.
             trailer: only commits that have a trailer of this name and value. With `run`, either is
                 enough: a commit that only deletes has no record that names its run.
-            since: only commits of this time or later: a datetime (naive means UTC) or UTC
+            since: only commits at or after this time: a datetime (naive means UTC) or UTC
                 milliseconds.
-            until: only commits of this time or earlier, and those dated in the future: a clock
-                was wrong, and when they were made is not known.
-            first_parent: only the line of first parents, without the commits that merges brought.
+            until: only commits at or before this time, and those dated in the future, whose real
+                time is not known.
+            first_parent: follow only the first parent of merges.
             all: the commits of all branches and tags, each once, in place of those up to one
                 revision.
             limit: how many at most.
 
         Raises:
-            NotFoundError: the revision names nothing, or no commit has had the key.
+            NotFoundError: the revision names nothing, or no commit had the key.
             InvalidRevisionError: the text is not a valid revision.
             ValidationError: both key and prefix are given, `all` is given with a revision or with
-                `first_parent`, or an argument is not what it should be.
+                `first_parent`, or an argument is of the wrong type.
         """
         limit = check_limit(limit)
         if all and (first_parent or revision != DEFAULT_BRANCH):
@@ -87,11 +87,11 @@ class _History(RepositoryBase):
         return islice(log.log(self.blocks, heads, wanted, first_parent=first_parent), limit)
 
     def history(self, key: str, revision: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
-        """Every value that a key has had up to a revision, newest first, through moves and merges.
+        """Every value of a key up to a revision, newest first, through moves and merges.
 
         Raises:
-            NotFoundError: the revision names nothing, or no commit has had the key.
-            InvalidRevisionError: the revision is not one.
+            NotFoundError: the revision names nothing, or no commit had the key.
+            InvalidRevisionError: it is not a valid revision.
             ValidationError: the key is not a string, or cannot be encoded.
         """
         return log.history(self.blocks, check_text(key, "key"), self.resolve(revision))
@@ -99,7 +99,7 @@ class _History(RepositoryBase):
     def blame(
         self, key: str, revision: Revision = DEFAULT_BRANCH, *, field: str | None = None
     ) -> Blame:
-        """Who gave a key, or one field of it, the value that it has, or who deleted it.
+        """The commit that set the value of a key, or of one field of it, or deleted it.
 
         Args:
             key: the key.
@@ -107,9 +107,9 @@ class _History(RepositoryBase):
             field: a path in the content such as `plan.tier`; see `history.fields.value_at`.
 
         Raises:
-            NotFoundError: the revision names nothing, no commit has had the key, or no version
-                of it the field.
-            InvalidRevisionError: the revision is not one.
+            NotFoundError: the revision names nothing, no commit had the key, or no version
+                of it had the field.
+            InvalidRevisionError: it is not a valid revision.
             ValidationError: key or field is not a string, or cannot be encoded.
         """
         key, commit = check_text(key, "key"), self.resolve(revision)
@@ -118,11 +118,11 @@ class _History(RepositoryBase):
         return blame(self.blocks, key, commit)
 
     def blame_all(self, prefix: str = "", revision: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
-        """Who wrote each record whose key starts with a prefix, in order of key.
+        """The commit that wrote each record whose key starts with a prefix, in order of key.
 
         Raises:
             NotFoundError: the revision names nothing.
-            InvalidRevisionError: the revision is not one.
+            InvalidRevisionError: it is not a valid revision.
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
         return blame_all(self.blocks, check_text(prefix, "prefix"), self.resolve(revision))
@@ -130,7 +130,7 @@ class _History(RepositoryBase):
     def diff(self, a: Revision, b: Revision = DEFAULT_BRANCH, prefix: str = "") -> Iterator[Change]:
         """The keys whose values differ between two revisions, in order of key.
 
-        `mnemosyne_vcs.field_changes` tells which fields a change touched.
+        `mnemosyne_vcs.field_changes` lists the fields that a change touched.
 
         Args:
             a: the first revision.
@@ -139,7 +139,7 @@ class _History(RepositoryBase):
 
         Raises:
             NotFoundError: a revision names nothing.
-            InvalidRevisionError: a revision is not one.
+            InvalidRevisionError: one is not a valid revision.
             ValidationError: the prefix is not a string, or cannot be encoded.
         """
         prefix = check_text(prefix, "prefix")
@@ -154,29 +154,28 @@ class _History(RepositoryBase):
         bad: Revision = DEFAULT_BRANCH,
         descend: bool = True,
     ) -> Commit:
-        """The commit since which something is wrong with the memory, in about log2(n) looks.
+        """The commit that introduced a fault, found with about log2(n) tests.
 
-        `predicate` says whether the fault is there: true for the memory at `bad`, false for the
-        memory at `good`. `lambda memory: memory["plan"].content == "Starter"` finds the commit
-        that made the plan Starter. Between the two it should turn from false to true once; if
-        it turns more often, one of the commits where it turned is found.
+        `predicate` returns whether a snapshot has the fault: true at `bad`, false at `good`.
+        `lambda memory: memory["plan"].content == "Starter"` finds the commit that made the plan
+        Starter. Between the two it should change from false to true once; if it changes more often,
+        one of the commits where it did is found.
 
         The search follows first parents. If the commit that it finds is a merge, and the fault
-        is there in what was merged, it goes on among those commits.
+        is there in what was merged, the search continues among those commits.
 
         Args:
-            predicate: of a `Snapshot`: true, false, or `"skip"` where it cannot tell.
-            good: a revision without the fault, in the past of `bad`; the empty memory that every
-                history begins with if not given.
+            predicate: of a `Snapshot`: true, false, or `"skip"` if it cannot decide.
+            good: a revision without the fault, in the past of `bad`; the empty memory if not given.
             bad: a revision with the fault.
-            descend: whether to look into what was merged.
+            descend: whether to search merged branches.
 
         Raises:
             InconclusiveError: only skipped commits are left to choose from.
             NotFoundError: a revision names nothing, or the fault is not there at `bad`.
             InvalidRevisionError: a text is not a valid revision.
             ValidationError: the fault is there at `good` already, `good` is not in the past of
-                `bad`, or the predicate gave something else than true, false or `"skip"`.
+                `bad`, or the predicate returned another value than true, false or `"skip"`.
         """
         start = ROOT_COMMIT if good is None else self.resolve(good)
         end = self.resolve(bad)
@@ -207,10 +206,10 @@ class _History(RepositoryBase):
         return bisect(lookup, probe, start.cid, end.cid, descend=descend)
 
     def merge_base(self, a: Revision, b: Revision = DEFAULT_BRANCH) -> Commit:
-        """The newest commit that lies in the past of both revisions.
+        """The newest commit in the past of both revisions.
 
-        Where histories cross there are several that are none of each other's past; this is the
-        one of the highest generation, then id. A merge uses all of them.
+        If histories cross, there are several, none in the past of another; this returns the one
+        with the highest generation, then id. A merge uses all of them.
 
         Raises:
             NotFoundError: a revision names nothing.
@@ -220,15 +219,15 @@ class _History(RepositoryBase):
         return merge_bases(self.blocks.walk(), [ours.cid], theirs.cid)[-1]
 
     def commit(self, commit_id: str) -> Commit:
-        """The commit of an id, or of the start of one; unlike `resolve`, no branch or tag.
+        """The commit with an id, or a prefix of one; unlike `resolve`, takes no branch or tag.
 
         Args:
             commit_id: the id, or at least four characters that only one commit's id starts with;
                 the `bafyrei` that all ids share may be left out.
 
         Raises:
-            NotFoundError: there is no such commit.
-            InvalidRevisionError: the text is not the start of an id, or several commits start so.
+            NotFoundError: the commit does not exist.
+            InvalidRevisionError: the text is not a prefix of an id, or several commits have it.
         """
         return find_commit(self.blocks, commit_id)
 

@@ -1,4 +1,4 @@
-"""The methods of a repository that look after its store."""
+"""The part of `Repository` that maintains its store."""
 
 from datetime import timedelta
 from os import PathLike
@@ -15,20 +15,20 @@ __all__ = ["_Maintenance"]
 
 
 class _Maintenance(RepositoryBase):
-    """Checking, collecting garbage, copying and counting."""
+    """Verification, garbage collection, backup and statistics."""
 
     def verify(self, progress: Progress | None = None) -> VerifyReport:
         """Read and check everything; see `mnemosyne_vcs.maintenance.verify.verify`."""
         return verify.verify(self.blocks, progress)
 
     def rebuild_index(self) -> int:
-        """Make the index of the history anew from the commits, if `verify` finds it wrong.
+        """Rebuild the index of the history from the commits, if `verify` finds it wrong.
 
-        The index only makes `blame`, `history` and `log` quick. What it says is compared with the
-        commits, so that it is slow, and not wrong, where the index is.
+        The index only makes `blame`, `history` and `log` quick. It is compared with the commits
+        when it is used, so that a wrong index makes them slow but not wrong.
 
         Returns:
-            How many commits it holds then: all that refs reach.
+            The number of commits that it holds then: all that refs reach.
 
         Raises:
             ReadOnlyError: the repository was opened for reading.
@@ -40,7 +40,7 @@ class _Maintenance(RepositoryBase):
         return rebuild_index(self.blocks)
 
     def stats(self) -> Stats:
-        """Count what the repository holds."""
+        """The size of the repository."""
         return backup.stats(self.blocks)
 
     def gc(
@@ -51,14 +51,14 @@ class _Maintenance(RepositoryBase):
         compact: bool = False,
         progress: Progress | None = None,
     ) -> GcReport:
-        """Remove what no branch, tag or recent line of the reflog reaches; others write on.
+        """Remove what no branch, tag or recent reflog line reaches; others may write meanwhile.
 
         Args:
             keep_reflog: the age up to which lines of the reflog keep what they name. A line that
                 is dated in the future counts as made at the time of the next one, or now.
-            dry_run: only say what would be removed.
-            compact: also give the room back to the file system, which copies the store.
-            progress: called now and then with how many objects have been visited.
+            dry_run: remove nothing, only report.
+            compact: also return the space to the file system, by copying the store.
+            progress: called from time to time with how many objects have been visited.
 
         Raises:
             EngineError: the engine cannot list and delete objects, or failed.
@@ -80,8 +80,8 @@ class _Maintenance(RepositoryBase):
         """Write a consistent copy to a new file, which opens as a store, while this one is in use.
 
         Raises:
-            AlreadyExistsError: something is at that path.
-            ValidationError: the path was surely meant otherwise, as with `~`.
+            AlreadyExistsError: the path exists already.
+            ValidationError: the path surely means something else, as with `~`.
             EngineError: the copy cannot be written.
         """
         backup.backup(self.blocks, file_path(path), self._clock())

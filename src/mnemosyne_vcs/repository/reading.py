@@ -10,7 +10,7 @@ __all__ = ["_Reading"]
 
 
 class _Reading(RepositoryBase):
-    """Short forms of `at("main")`; each call looks at the newest commit."""
+    """Short forms of `at("main")`; each call reads the newest commit."""
 
     def __getitem__(self, key: str) -> Record:
         return self.at()[key]
@@ -25,7 +25,7 @@ class _Reading(RepositoryBase):
         return len(self.at())
 
     def __bool__(self) -> bool:
-        """True, also where no record is held: `if repo` asks whether there is a repository."""
+        """True, even without records, so that `if repo` means: is there a repository."""
         return True
 
     def get(self, key: str, default: Any = None) -> Any:

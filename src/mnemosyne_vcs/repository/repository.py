@@ -1,4 +1,4 @@
-"""The repository: the door to everything."""
+"""The repository: opening a store, and the class `Repository`."""
 
 from os import PathLike
 from types import TracebackType
@@ -39,8 +39,8 @@ def open_repository(
         url: a path or `sqlite:///path` (one file), `postgresql://…?repository=NAME` (a server),
             `s3://bucket/prefix` (an object store), `memory://` (gone when closed), or a URL of a
             scheme that `register_engine` or an installed distribution adds.
-        create: make it if it is not there.
-        author: who commits, where a commit does not say.
+        create: create it if it does not exist.
+        author: the author of commits that name no other.
         read_only: refuse every write.
         durability: `full`: an acknowledged commit survives power loss; `relaxed`: it survives the
             death of the process, and after power loss the newest may be missing.
@@ -48,13 +48,13 @@ def open_repository(
             expected.
 
     Raises:
-        NotFoundError: there is nothing there, and `create` was not given.
+        NotFoundError: it does not exist, and `create` was not given.
         FormatVersionError: the store was written in a newer format.
-        ReadOnlyError: it must be made or written, and cannot be.
-        CorruptObjectError: the store is damaged, or to be made where an incomplete one is.
-        EngineError: what is there is no store, or cannot be read.
-        ValidationError: the URL is of no known form, the path was surely meant otherwise (nothing
-            expands `~` and variables, and nothing takes off quotes), or the author is not a text.
+        ReadOnlyError: it must be created or written, and cannot be.
+        CorruptObjectError: the store is damaged, or must be created where an incomplete one is.
+        EngineError: it is not a store, or cannot be read.
+        ValidationError: the URL is of no known form, the path surely means something else (`~`,
+            variables and quotes are not expanded or removed), or the author is not a string.
 
     Warns:
         NetworkFileSystemWarning: a file to be written lies on a network file system.
@@ -84,8 +84,8 @@ class Repository(
     Normally made by `mnemosyne_vcs.open`. As a context manager it closes at the end of the block.
 
     Args:
-        engine: where the bytes are.
-        author: who commits, where a commit does not say.
+        engine: the engine that stores the bytes.
+        author: the author of commits that name no other.
         embed: turns a list of texts into vectors.
         clock: gives the time as UTC milliseconds.
 
@@ -113,6 +113,6 @@ class Repository(
         self.close()
 
     def close(self) -> None:
-        """Give back files, connections and cached views. A later call opens them again."""
+        """Close files and connections and drop cached views. A later call opens them again."""
         self._views.clear()
         self._engine.close()

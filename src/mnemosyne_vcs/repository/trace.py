@@ -1,4 +1,4 @@
-"""The part of `Repository` that traces what came from a source, and takes it back."""
+"""The part of `Repository` that finds records from a source, and takes them back."""
 
 from collections.abc import Collection, Iterator
 
@@ -13,7 +13,7 @@ __all__ = ["_Trace"]
 
 
 class _Trace(RepositoryBase):
-    """What a repository can do about a source that turned out to be bad."""
+    """Finding and taking back what came from a bad source."""
 
     def trace(
         self,
@@ -25,27 +25,26 @@ class _Trace(RepositoryBase):
         commit: Revision | None = None,
         branches: Collection[str] | None = None,
     ) -> Iterator[TracedRecord]:
-        """The live records that came from somewhere, itself or through `Provenance.derived_from`.
+        """The live records that came from an origin, directly or through `Provenance.derived_from`.
 
-        A record is derived from a version, by key and commit; it counts whatever has become of
-        that version since. All that is given must hold together of the version that came from
-        there.
+        A record is derived from a version, by key and commit, even if that version was replaced
+        since. The version that came from the origin must match every given argument.
 
         Args:
             source: `Provenance.source` of what to look for.
             agent: `Provenance.agent` of what to look for.
             run: `Provenance.run` of what to look for.
             tool_call: `Provenance.tool_call` of what to look for.
-            commit: a revision: what that commit's transaction wrote.
-            branches: the branches to look at; all if not given.
+            commit: a revision; matches what that commit's transaction wrote.
+            branches: the branches to search; all if not given.
 
         Returns:
-            What is found, branch by branch in the order given or of name, then in order of key.
+            The records, branch by branch in the given order or by name, then in order of key.
 
         Raises:
-            NotFoundError: there is no such branch or commit.
-            InvalidRevisionError: `commit` is no revision.
-            ValidationError: nothing to look for is given.
+            NotFoundError: the branch or commit does not exist.
+            InvalidRevisionError: `commit` is not a valid revision.
+            ValidationError: no origin is given.
         """
         origin = self._origin(source, agent, run, tool_call, commit)
         heads = {name: branch_head(self.blocks, name) for name in self._named(branches)}
@@ -65,11 +64,10 @@ class _Trace(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Retraction:
-        """Take back just the records that `trace` finds, in one commit a branch.
+        """Take back exactly the records that `trace` finds, in one commit for each branch.
 
-        Each gets the newest earlier value that did not come from there, as it was written then; a
-        record without one is deleted. What others have written since stays, unless it was derived
-        from what is taken back.
+        Each gets its newest earlier value that did not come from the origin; a record without one
+        is deleted. Later records stay, unless they were derived from what is taken back.
 
         Args:
             source: as in `trace`.
@@ -78,10 +76,10 @@ class _Trace(RepositoryBase):
             tool_call: as in `trace`.
             commit: as in `trace`.
             branches: the branches to change; all if not given.
-            author: who takes it back; the repository's author if not given.
-            message: why.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
+            author: the author; the repository's if not given.
+            message: the commit message.
+            allow_mixed_vectors: allow vectors of several dimensions or models side by side where
+                there was only one kind before; no search can compare them.
             expect: the commit that each of the branches must point at, which is checked before any
                 of them is changed.
 
@@ -89,13 +87,13 @@ class _Trace(RepositoryBase):
             What changed, and the commits.
 
         Raises:
-            DimensionError: it would mix vectors so, and that is not allowed; branches before the
-                one that it would mix them on are changed.
+            DimensionError: it would mix vectors, and that is not allowed; branches before the one
+                where it would are changed.
             RefConflictError: a branch does not point at `expect`; branches before one that has
                 moved meanwhile are changed.
-            NotFoundError: there is no such branch or commit.
-            InvalidRevisionError: `commit` is no revision.
-            ValidationError: nothing to look for is given.
+            NotFoundError: the branch or commit does not exist.
+            InvalidRevisionError: `commit` is not a valid revision.
+            ValidationError: no origin is given.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the store failed; branches before the one it failed at are changed.
         """
@@ -128,10 +126,10 @@ class _Trace(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> dict[str, Plan]:
-        """What `retract` would do to each branch, by name; writes nothing. Arguments as there.
+        """A plan of `retract` for each branch, by name; writes nothing. Arguments as for `retract`.
 
         Returns:
-            A plan for each branch on which something is to be taken back.
+            A plan for each branch with records to take back.
 
         Raises:
             MnemosyneError: as `retract` raises.

@@ -1,4 +1,4 @@
-"""The part of `Repository` that acts on history: merge, revert, cherry-pick, restore, undo."""
+"""The part of `Repository` that merges and undoes: merge, revert, cherry-pick, restore, undo."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +15,7 @@ __all__ = ["_Undo"]
 
 
 class _Undo(RepositoryBase):
-    """What a repository can do with its history. Each method makes one commit, or none."""
+    """Merging and undoing. Each method makes one commit, or none."""
 
     def merge(
         self,
@@ -31,38 +31,38 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Commit:
-        """Bring what a revision has changed since it left a branch into that branch.
+        """Merge the changes of a revision since the merge base into a branch.
 
         A record that only one side has changed is taken as it is; records that both have changed
-        are merged field by field. What clashes is settled by the resolutions, or nothing is
-        written. The merge commit has the trailer `Resolved`: how each conflict was settled, as a
-        JSON object by key.
+        are merged field by field. Conflicts must be resolved by the arguments, or nothing is
+        written. The merge commit has the trailer `Resolved`: how each conflict was resolved, as
+        a JSON object by key.
 
         Args:
-            revision: what to merge.
+            revision: the revision to merge.
             into: the branch.
-            author: who merges; the repository's author if not given.
-            message: why.
+            author: the author; the repository's if not given.
+            message: the commit message.
             trailers: further facts by name for the commit.
-            resolutions: how to settle the conflict of each key: `ours` (as on the branch),
+            resolutions: how to resolve the conflict of each key: `ours` (as on the branch),
                 `theirs`, `base` (as both started), `delete`, or a `Replacement`.
-            on_conflict: how to settle all other conflicts: one of the words, or a function that is
-                given the conflict and returns a resolution, or None to leave it. It is asked again
-                if the branch moves meanwhile.
-            fast_forward: if the branch has nothing of its own, move it to the revision and write
-                no commit.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
+            on_conflict: how to resolve all other conflicts: one of the words, or a function of the
+                conflict that returns a resolution, or None to leave it. It is called again if the
+                branch moves meanwhile.
+            fast_forward: if the branch has no commits of its own, move it to the revision without a
+                merge commit.
+            allow_mixed_vectors: allow vectors of several dimensions or models side by side where
+                there was only one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
 
         Returns:
-            The merge commit; the head, if the branch has all of the revision already.
+            The merge commit, or the head if the branch already contains the revision.
 
         Raises:
-            ConflictError: a conflict is not settled; its `conflicts` holds all of them.
-            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            ConflictError: a conflict is not resolved; `conflicts` holds all of them.
+            DimensionError: it would mix vectors, and that is not allowed; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
-            NotFoundError: there is no such branch or revision.
+            NotFoundError: the branch or revision does not exist.
             InvalidRevisionError: the text is not a valid revision.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the store failed, and the merge is not in it.
@@ -93,7 +93,7 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Plan:
-        """What `merge` would do; writes nothing. Arguments as there.
+        """The plan of a `merge`, with the same arguments; writes nothing.
 
         Raises:
             MnemosyneError: as `merge` raises, except for conflicts, which the plan holds.
@@ -134,28 +134,28 @@ class _Undo(RepositoryBase):
     ) -> Commit:
         """Take commits back in one new commit; the history keeps them.
 
-        What later commits have changed in other records, or in other fields of the same, stays.
+        Later changes to other records, or to other fields of the same records, stay.
         The trailer `Undoes` names the commits.
 
         Args:
-            n: how many of the branch's newest commits.
+            n: the number of newest commits of the branch to take back.
             trailer: instead, every commit with a trailer of this name and value, such as
                 `("Run-Id", "run-118")`.
             branch: the branch.
-            author: who undoes; the repository's author if not given.
-            message: why.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
+            author: the author; the repository's if not given.
+            message: the commit message.
+            allow_mixed_vectors: allow vectors of several dimensions or models side by side where
+                there was only one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
 
         Returns:
-            The new commit, or the head if what they wrote is gone already.
+            The new commit, or the head if nothing is left of what they wrote.
 
         Raises:
             ConflictError: a later commit has changed what one of them wrote; nothing is undone.
-            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            DimensionError: it would mix vectors, and that is not allowed; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
-            NotFoundError: there is no such commit or branch.
+            NotFoundError: the commit or branch does not exist.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: `n` is less than 1, or the trailer is not a pair of texts.
         """
@@ -173,7 +173,7 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Plan:
-        """What `undo` would do; writes nothing. Arguments as there.
+        """The plan of an `undo`, with the same arguments; writes nothing.
 
         Raises:
             MnemosyneError: as `undo` raises, except for conflicts, which the plan holds.
@@ -202,33 +202,33 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Commit:
-        """Take one commit back in a new commit; what changed since in other fields stays.
+        """Take one commit back in a new commit; later changes to other fields stay.
 
         The trailer `Reverts` names the commit.
 
         Args:
             revision: the commit.
             branch: the branch to change.
-            parent: of a merge, the number of the parent whose state it goes back to, from 1.
-            author: who reverts; the repository's author if not given.
-            message: why.
-            resolutions: how to settle the conflict of each key: `ours` is what the branch has,
+            parent: for a merge, the number of the parent whose state it goes back to, from 1.
+            author: the author; the repository's if not given.
+            message: the commit message.
+            resolutions: how to resolve the conflict of each key: `ours` is what the branch has,
                 `theirs` what was there before the commit, `base` what the commit made; or
                 `delete`, or a `Replacement`.
-            on_conflict: how to settle the other conflicts: one of those words, or a function that
-                is given the conflict and returns a resolution, or None to leave it.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
+            on_conflict: how to resolve the other conflicts: one of those words, or a function of
+                the conflict that returns a resolution, or None to leave it.
+            allow_mixed_vectors: allow vectors of several dimensions or models side by side where
+                there was only one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
 
         Returns:
-            The new commit, or the head if nothing of it is left to take back.
+            The new commit, or the head if nothing is left to take back.
 
         Raises:
-            ConflictError: a conflict is not settled; nothing was written.
-            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            ConflictError: a conflict is not resolved; nothing was written.
+            DimensionError: it would mix vectors, and that is not allowed; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
-            NotFoundError: there is no such commit or branch.
+            NotFoundError: the commit or branch does not exist.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: the commit has no such parent, a resolution is malformed, or names a
                 key without a conflict.
@@ -251,7 +251,7 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Plan:
-        """What `revert` would do; writes nothing. Arguments as there.
+        """The plan of a `revert`, with the same arguments; writes nothing.
 
         Raises:
             MnemosyneError: as `revert` raises, except for conflicts, which the plan holds.
@@ -285,34 +285,34 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Commit:
-        """Make the changes of one commit on another branch, in a new commit.
+        """Apply the changes of one commit to another branch, in a new commit.
 
-        Records that are taken over as they are keep their writer, whom blame still names. The
+        Records that are taken over unchanged keep their writer, so that blame still finds it. The
         trailer `Cherry-Picked-From` names the commit.
 
         Args:
             revision: the commit.
             branch: the branch to change.
-            parent: of a merge, the number of the parent that its changes are against, from 1.
-            author: who picks; the repository's author if not given.
-            message: why; the commit's own message if not given.
-            resolutions: how to settle the conflict of each key: `ours` is what the branch has,
+            parent: for a merge, the number of the parent that its changes are against, from 1.
+            author: the author; the repository's if not given.
+            message: the commit message; that of the picked commit if not given.
+            resolutions: how to resolve the conflict of each key: `ours` is what the branch has,
                 `theirs` what the commit made, `base` what was there before the commit; or
                 `delete`, or a `Replacement`.
-            on_conflict: how to settle the other conflicts: one of those words, or a function that
-                is given the conflict and returns a resolution, or None to leave it.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
+            on_conflict: how to resolve the other conflicts: one of those words, or a function of
+                the conflict that returns a resolution, or None to leave it.
+            allow_mixed_vectors: allow vectors of several dimensions or models side by side where
+                there was only one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
 
         Returns:
-            The new commit, or the head if it has all of the changes already.
+            The new commit, or the head if it already has all of the changes.
 
         Raises:
-            ConflictError: a conflict is not settled; nothing was written.
-            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            ConflictError: a conflict is not resolved; nothing was written.
+            DimensionError: it would mix vectors, and that is not allowed; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
-            NotFoundError: there is no such commit or branch.
+            NotFoundError: the commit or branch does not exist.
             ReadOnlyError: the repository was opened for reading.
             ValidationError: the commit has no such parent, a resolution is malformed, or names a
                 key without a conflict.
@@ -335,7 +335,7 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Plan:
-        """What `cherry_pick` would do; writes nothing. Arguments as there.
+        """The plan of a `cherry_pick`, with the same arguments; writes nothing.
 
         Raises:
             MnemosyneError: as `cherry_pick` raises, except for conflicts, which the plan holds.
@@ -365,30 +365,30 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Commit:
-        """Make everything below a prefix as it was at a revision, in a new commit.
+        """Restore everything below a prefix to what it was at a revision, in a new commit.
 
-        The records come back as they were written then. The trailer `Restored-From` names the
+        The records keep their writers. The trailer `Restored-From` names the
         commit.
 
         Args:
-            prefix: only keys that start with this; a whole key is one too.
+            prefix: only keys that start with this; it may be a whole key.
             source: the revision to take the records from.
             branch: the branch to change.
-            author: who restores; the repository's author if not given.
-            message: why.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
+            author: the author; the repository's if not given.
+            message: the commit message.
+            allow_mixed_vectors: allow vectors of several dimensions or models side by side where
+                there was only one kind before; no search can compare them.
             expect: the commit that the branch must point at, such as the head of a plan.
 
         Returns:
-            The new commit, or the head if it is so already.
+            The new commit, or the head if nothing changes.
 
         Raises:
-            ConflictError: a record would come back beside one with the same id (see `Conflict`)
-                that is outside the prefix; nothing was written.
-            DimensionError: it would mix vectors so, and that is not allowed; nothing was written.
+            ConflictError: a record would be restored beside one with the same id (see `Conflict`)
+                outside the prefix; nothing was written.
+            DimensionError: it would mix vectors, and that is not allowed; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
-            NotFoundError: there is no such revision or branch.
+            NotFoundError: the revision or branch does not exist.
             InvalidRevisionError: the text is not a valid revision.
             ValidationError: the prefix is not a string, or cannot be encoded.
             ReadOnlyError: the repository was opened for reading.
@@ -407,7 +407,7 @@ class _Undo(RepositoryBase):
         allow_mixed_vectors: bool = False,
         expect: Revision | None = None,
     ) -> Plan:
-        """What `restore` would do; writes nothing. Arguments as there.
+        """The plan of a `restore`, with the same arguments; writes nothing.
 
         Raises:
             MnemosyneError: as `restore` raises, except for conflicts, which the plan holds.

@@ -20,11 +20,11 @@ _ATTEMPTS = 20
 
 
 class _VectorIndex(RepositoryBase):
-    """What a repository can do with the vectors of a branch as a whole.
+    """Re-embedding, and indexes of the vectors of branches.
 
-    Where the engine can keep an index of them, it is made for the branches that ask for it. With an
-    index, `Snapshot.search` asks the engine, and loads only what it finds; the answers are
-    the same. Commits keep the index in step. Without, each process loads the vectors.
+    If the engine can index vectors, branches can have an index. With one, `Snapshot.search` uses
+    the engine and loads only what it finds; the answers are the same. Commits update the index.
+    Without an index, each process loads the vectors.
     """
 
     def reembed(
@@ -42,10 +42,11 @@ class _VectorIndex(RepositoryBase):
     ) -> Commit:
         """Replace the vectors of a branch by those of another model, in one commit.
 
-        Records that have no such vector are left as they are. Content, provenance, event time and
-        other vectors stay, so that `blame` of a field of the content still names who wrote it;
-        `blame` of the whole record names this commit. The texts and the new vectors are held in
-        memory until the commit. If the branch moves meanwhile, only new texts are embedded.
+        Records without such a vector are not changed. Content, provenance, event time and
+        other vectors stay, so that `blame` of a field of the content still finds the commit
+        that wrote it; `blame` of the whole record finds this commit. The texts and the new vectors
+        are held in memory until the commit. If the branch moves meanwhile, only new texts are
+        embedded.
 
         Args:
             embed: turns a list of up to 128 texts into vectors, one each; the repository's own if
@@ -54,23 +55,23 @@ class _VectorIndex(RepositoryBase):
             prefix: only records whose keys start with this.
             vector: the name of the vectors to replace.
             embedder: id of the model, which the records name from then on; None if unknown.
-            text: gives the text to embed of a record, or None to leave the record as it is. If not
-                given, that is the content if it is a text, else the content as JSON.
-            author: who does it; the repository's author if not given.
-            message: why.
-            allow_mixed_vectors: leave vectors of several dimensions or models side by side, where
-                there were only such of one kind before; no search can compare them.
+            text: returns the text to embed for a record, or None to leave the record as it is. If
+                not given, the content if it is text, else the content as JSON.
+            author: the author; the repository's if not given.
+            message: the commit message.
+            allow_mixed_vectors: allow vectors of several dimensions or models side by side where
+                there was only one kind before; no search can compare them.
 
         Returns:
-            The new commit, or the head if all vectors are so already.
+            The new commit, or the head if no vector changes.
 
         Raises:
             DimensionError: other records would keep vectors of another kind, and that is not
                 allowed; nothing was written.
-            NotFoundError: there is no such branch.
+            NotFoundError: the branch does not exist.
             ReadOnlyError: the repository was opened for reading.
-            ValidationError: there is no `embed`, or it or `text` gave something else than
-                expected; nothing was written.
+            ValidationError: there is no `embed`, or it or `text` returned something
+                unexpected; nothing was written.
             EngineError: the store failed, and the commit is not in it.
             Exception: whatever `embed` and `text` raise; nothing was written.
         """
@@ -92,18 +93,18 @@ class _VectorIndex(RepositoryBase):
         return self.transact(write, branch, author=author)
 
     def create_vector_index(self, branch: str = DEFAULT_BRANCH) -> None:
-        """Let the engine index the vectors of a branch, now and from here on.
+        """Index the vectors of a branch in the engine, and keep the index.
 
-        On a branch that has an index this only sees to it that the index is up to date.
+        On a branch with an index, this only updates it.
 
         Args:
             branch: the branch.
 
         Raises:
-            NotFoundError: there is no such branch.
+            NotFoundError: the branch does not exist.
             ReadOnlyError: the repository was opened for reading.
-            BusyError: other writers were always faster.
-            EngineError: the engine has no such index: only PostgreSQL with pgvector does.
+            BusyError: it lost every race with other writers.
+            EngineError: the engine has no such index; only PostgreSQL with pgvector does.
         """
         engine, ref = self._indexes(), branch_ref(branch)
         branch_head(self.blocks, branch)
@@ -116,10 +117,10 @@ class _VectorIndex(RepositoryBase):
         raise BusyError(f"the index of branch {branch!r} is being written by others; try again")
 
     def drop_vector_index(self, branch: str = DEFAULT_BRANCH) -> None:
-        """Give up the index of a branch's vectors; each process loads them from here on.
+        """Drop the index of a branch's vectors; each process loads them then.
 
         Raises:
-            NotFoundError: the branch has none.
+            NotFoundError: the branch has no index.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the engine has no such index, or failed.
         """
@@ -129,7 +130,7 @@ class _VectorIndex(RepositoryBase):
     def vector_indexes(self) -> dict[str, bool]:
         """The branches whose vectors are indexed, and whether the index is at the newest commit.
 
-        Where it is not, searches make up for it; the next commit or search brings it along.
+        If it is not, searches allow for that, and the next commit or search updates it.
         """
         vectors = self.blocks.can.vectors
         if vectors is None:

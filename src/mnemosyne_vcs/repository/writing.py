@@ -15,7 +15,7 @@ __all__ = ["_Writing"]
 
 
 class _Writing(RepositoryBase):
-    """Short forms of a transaction. What is written only together belongs in one transaction."""
+    """Short forms of a transaction. Changes that belong together go into one transaction."""
 
     def put(
         self,
@@ -70,26 +70,26 @@ class _Writing(RepositoryBase):
         message: str = "",
         expect: Revision | None = None,
     ) -> Commit:
-        """Write many records in one commit, each in place of the one under its key.
+        """Write many records in one commit, each replacing the one under its key.
 
         Args:
             contents: the content for each key.
             branch: the branch to commit to.
             embeddings: the vector named `""` for those keys that have one: numbers of shape
-                `(dimension,)`, or texts, which the repository's `embed` gets many at once.
+                `(dimension,)`, or texts, which are passed to the repository's `embed` many at once.
             embedder: id of the model that made the vectors.
-            provenance: where all of the records come from.
-            event_time: when what they say happened: a datetime (naive means UTC) or UTC
-                milliseconds.
-            author: who commits; the repository's author if not given.
-            message: why.
+            provenance: the origin of all records.
+            event_time: the time of the event that they describe: a datetime (naive means UTC) or
+                UTC milliseconds.
+            author: the author; the repository's if not given.
+            message: the commit message.
             expect: the commit that the branch must point at.
 
         Returns:
             The commit, or the head if nothing changes.
 
         Raises:
-            NotFoundError: there is no such branch.
+            NotFoundError: the branch does not exist.
             ValidationError: an argument is outside what the format can hold, or an embedding is
                 for a key without content; nothing was written.
             RefConflictError: the branch does not point at `expect`; nothing was written.
@@ -134,7 +134,7 @@ class _Writing(RepositoryBase):
         """Move one record to another key in a commit of its own; history and blame follow it.
 
         Raises:
-            NotFoundError: there is no record under the old key, or no such branch.
+            NotFoundError: there is no record under the old key, or the branch does not exist.
             AlreadyExistsError: there is one under the new key.
             ValidationError: the new key is not valid.
             RefConflictError: the branch does not point at `expect`; nothing was written.
@@ -165,19 +165,19 @@ class _Writing(RepositoryBase):
             key: the key of the record.
             prefix: what the keys start with; empty for all records.
             branch: the branch to commit to.
-            author: who commits; the repository's author if not given.
-            message: why.
+            author: the author; the repository's if not given.
+            message: the commit message.
             expect: the commit that the branch must point at.
 
         Raises:
-            NotFoundError: there is no such record or branch, or no key starts with the prefix.
+            NotFoundError: the record or branch does not exist, or no key starts with the prefix.
             ValidationError: key and prefix are both given or both missing, or are not text.
             RefConflictError: the branch does not point at `expect`; nothing was written.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the store failed, and the commit is not in it.
         """
         if (key is None) == (prefix is None):
-            raise ValidationError("delete takes a key or a prefix; give one of them")
+            raise ValidationError("delete takes either a key or a prefix")
 
         def remove(transaction: Transaction) -> None:
             for each in _keys(transaction, prefix) if key is None else [key]:
@@ -191,7 +191,7 @@ class _Writing(RepositoryBase):
     def _embedded(
         self, embeddings: Mapping[str, VectorLike], contents: Mapping[str, JSON]
     ) -> dict[str, VectorLike]:
-        """The embeddings with texts turned into vectors, as far as the repository can."""
+        """The embeddings, with texts turned into vectors by the repository."""
         for key in embeddings:
             if key not in contents:
                 raise ValidationError(f"there is an embedding for {key!r}, but no content")

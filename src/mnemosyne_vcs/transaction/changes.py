@@ -1,4 +1,4 @@
-"""What a transaction writes under a key."""
+"""The values that a transaction writes under a key."""
 
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -23,4 +23,4 @@ class Draft:
 
 
 Held: TypeAlias = Id | Draft | None
-"""What stands under a key: a record of the store, one that is to be written, or nothing."""
+"""What a key holds: a record of the store, one that is to be written, or nothing."""

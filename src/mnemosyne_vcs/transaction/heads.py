@@ -1,4 +1,4 @@
-"""The commits at which this process last left branches."""
+"""The last commits of this process on each branch."""
 
 import time
 from collections.abc import Callable
@@ -14,7 +14,7 @@ GUESS_FOR = 1.0
 
 @dataclass(frozen=True, slots=True)
 class CachedHead:
-    """The commit that a branch probably points at, and what that guess rests on."""
+    """The commit that a branch probably points at, and the basis of that guess."""
 
     commit: Commit
     sole_writer: bool
@@ -40,7 +40,7 @@ class HeadCache:
         """Remember a commit of this process.
 
         Args:
-            branch: the branch that it is on.
+            branch: its branch.
             base: what the branch pointed at before.
             commit: the commit.
         """
@@ -51,11 +51,11 @@ class HeadCache:
             self._heads[branch] = CachedHead(commit, False, self._clock())
 
     def forget(self, branch: str) -> None:
-        """Have the next write to a branch look at it."""
+        """Make the next write to a branch read its head."""
         self._heads.pop(branch, None)
 
     def guess(self, branch: str) -> Commit | None:
-        """The commit that a branch probably points at; None if it is time to look."""
+        """The commit that a branch probably points at; None if the head must be read."""
         cached = self._heads.get(branch)
         if cached is None or not cached.sole_writer:
             return None

@@ -17,14 +17,14 @@ MAX_ATTEMPTS = 100
 def until_it_lands(
     can: Capabilities, attempt: Callable[[], Commit], lost: type[ConflictError]
 ) -> Commit:
-    """What an attempt returns once no other writer comes before it.
+    """The result of an attempt, repeated until no other writer is faster.
 
-    After a few lost races it is made under the engine's write lock, where there is one.
+    After a few lost races it runs under the engine's write lock, if there is one.
 
     Args:
-        can: what the engine can do.
+        can: the engine's capabilities.
         attempt: makes a commit.
-        lost: what it raises if another writer came before it.
+        lost: the error that it raises if another writer was faster.
     """
     for number in range(1, MAX_ATTEMPTS + 1):
         if number > OPTIMISTIC_ATTEMPTS and can.lock is not None:

@@ -24,17 +24,17 @@ def transact(
 ) -> Commit:
     """Run a function in a transaction, again on the new head until it lands.
 
-    After a few lost races it runs under the engine's write lock, where there is one.
+    After a few lost races it runs under the engine's write lock, if there is one.
 
     Args:
         writer: the repository's side.
         fn: called with a fresh `Transaction` each time; may read from it and write to it.
         branch: the branch to commit to.
-        author: who commits; the repository's author if not given.
-        message: why.
+        author: the author; the repository's if not given.
+        message: the commit message.
         trailers: further facts by name for the commit.
-        reads: whether it depends on what the branch holds. If not, it may begin where this process
-            has left the branch, without a question to the store.
+        reads: whether it depends on what the branch holds. If not, it may start from this
+            process's last commit on the branch, without reading the head.
         expect: the commit that the branch must point at; then it runs once.
 
     Returns:

@@ -1,7 +1,7 @@
 """Transactions: buffered operations that become one commit.
 
-A transaction starts from a head. If the branch has moved by the time it commits and the others'
-changes touch nothing that it read or wrote, it lands on the new head; otherwise it raises.
+A transaction starts from a head. If the branch has moved by the time it commits, and nothing
+that it read or wrote has changed, it lands on the new head; otherwise it raises.
 """
 
 import os
@@ -55,14 +55,14 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """What a transaction needs of its repository.
+    """The side of a repository that a transaction needs.
 
     Attributes:
         blocks: the objects.
-        author: who commits, where a transaction does not say.
+        author: the author of transactions that name no other.
         clock: gives the time as UTC milliseconds.
         embed: turns texts into vectors, if the repository can.
-        heads: where this process has left the branches.
+        heads: the last commits of this process on each branch.
     """
 
     blocks: Blocks
@@ -74,14 +74,14 @@ class Writer:
 
 @dataclass(frozen=True, slots=True)
 class _Ready:
-    """A commit that only has to be written.
+    """A commit that is ready to be written.
 
     Attributes:
         commit: the commit.
         update: how the branch moves to it.
-        objects: all that it adds to the store.
-        values: the records and vectors among that.
-        nodes: the nodes of the tree among that.
+        objects: all objects that it adds to the store.
+        values: the records and vectors among them.
+        nodes: the nodes of the tree among them.
     """
 
     commit: Commit
@@ -94,21 +94,21 @@ class _Ready:
 class Transaction:
     """Puts, deletes and moves that become one commit of one branch.
 
-    As a context manager it commits at the end of the block and is given up on an exception.
-    It sees its own writes. It is not safe for use by several threads at once; each thread takes
-    its own.
+    As a context manager it commits at the end of the block, or rolls back on an exception.
+    It sees its own writes. It is not safe for use by several threads at once; use one in each
+    thread.
 
     Args:
         writer: the repository's side.
         branch: the branch to commit to.
-        author: who commits; the repository's author if not given.
-        message: why.
+        author: the author; the repository's if not given.
+        message: the commit message.
         trailers: further facts by name for the commit.
         base: the commit to start from, if not the newest of the branch.
         expect: the commit that the branch must point at, from now until the commit lands; any
             other one is a conflict, whatever it changed.
-        changes: what stands under some keys from the beginning: a record version that the
-            repository holds, as it was written then; one that this is to write; None for no record.
+        changes: initial states of some keys: a record version of the repository, which keeps its
+            writer; a record to write; None for no record.
         merges: the commit whose history becomes part of the branch's too, which makes a commit
             even if no record changes; `expect` must be given with it.
 
@@ -116,12 +116,12 @@ class Transaction:
         id: the transaction's id (32 hex digits), which its records and its commit carry.
         base: the commit that it started from.
         branch: the branch that it commits to.
-        author: who commits.
-        message: why; may be set until the commit.
+        author: the author.
+        message: the commit message; may be set until the commit.
         trailers: further facts for the commit; may be changed until the commit.
 
     Raises:
-        NotFoundError: there is no such branch.
+        NotFoundError: the branch does not exist.
         RefConflictError: the branch does not point at `expect`.
         ValidationError: author, message or a trailer is not text.
     """
@@ -163,7 +163,7 @@ class Transaction:
 
     @property
     def committed(self) -> Commit | None:
-        """The commit that was made, None until then."""
+        """The commit, once it is made; None before."""
         return self._committed
 
     def __enter__(self) -> Self:
@@ -195,7 +195,7 @@ class Transaction:
         provenance: Provenance | None = None,
         event_time: datetime | int | None = None,
     ) -> None:
-        """Write a record, in place of the one under the key if there is one.
+        """Write a record, replacing the one under the key if there is one.
 
         Args:
             key: 1 to 4,096 bytes of UTF-8 without control characters; `/` separates its parts.
@@ -204,13 +204,13 @@ class Transaction:
                 repository's `embed`.
             vectors: further vectors by name.
             embedder: id of the model that made the vectors.
-            provenance: where the record comes from.
-            event_time: when what it says happened: a datetime (naive means UTC) or UTC
+            provenance: the origin of the record.
+            event_time: the time of the event that it describes: a datetime (naive means UTC) or UTC
                 milliseconds.
 
         Raises:
             ValidationError: an argument is outside what the format can hold; it is named.
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         self._check_open()
         key = check_key(key)
@@ -241,9 +241,9 @@ class Transaction:
         """Delete the record under a key.
 
         Raises:
-            NotFoundError: there is none.
+            NotFoundError: there is no such record.
             ValidationError: the key is not a string.
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         self._check_open(key)
         if self._buffer.lookup(key) is None:
@@ -257,7 +257,7 @@ class Transaction:
             NotFoundError: there is no record under the old key.
             AlreadyExistsError: there is one under the new key.
             ValidationError: the new key is not a valid one.
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         self._check_open()
         new = check_key(new)
@@ -284,7 +284,7 @@ class Transaction:
 
         Raises:
             ValidationError: the key is not a string.
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         self._check_open(key)
         self._buffer.read_keys.add(key)
@@ -311,7 +311,7 @@ class Transaction:
         return sum(1 for _ in self.scan_keys())
 
     def __bool__(self) -> bool:
-        """True, also where the branch holds no record."""
+        """True, even if the branch has no records."""
         return True
 
     def __setitem__(self, key: str, content: JSON) -> None:
@@ -321,10 +321,10 @@ class Transaction:
         self.delete(key)
 
     def rollback(self) -> None:
-        """Give the transaction up: nothing of it is written, also at the end of its block.
+        """Roll the transaction back: nothing of it is written, not even at the end of its block.
 
         Raises:
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         self._check_open()
         self._given_up = True
@@ -334,18 +334,18 @@ class Transaction:
 
         Raises:
             ValidationError: the prefix is not a string.
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         return self._buffer.records(self._entries(prefix))
 
     def depends_on(self, prefix: str = "") -> None:
         """Make the commit depend on every record below a prefix, as if it had been scanned.
 
-        For what was concluded from a snapshot or a view of `base`.
+        For decisions that were based on a snapshot or a view of `base`.
 
         Raises:
             ValidationError: the prefix is not a string.
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         self._check_open()
         self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
@@ -355,17 +355,17 @@ class Transaction:
 
         Raises:
             ValidationError: the prefix is not a string.
-            TransactionDoneError: this was committed or given up before.
+            TransactionDoneError: this was already committed or rolled back.
         """
         return (key for key, _ in self._entries(prefix))
 
     def written(self) -> Iterator[Record]:
-        """The records that this transaction is to put somewhere, in no order."""
+        """The records that this transaction writes, in no order."""
         self._buffer.settle()
         return self._buffer.written()
 
     def changed_keys(self) -> Collection[str]:
-        """The keys under which this transaction leaves something else than `base` has."""
+        """The keys whose state after this transaction differs from `base`."""
         self._buffer.settle()
         return self._buffer.changes(self.base.tree_cid).keys()
 
@@ -385,10 +385,10 @@ class Transaction:
             RefConflictError: the branch does not point at the commit that was expected any more.
             EngineError: the store failed, and the commit is not in it.
             ReadOnlyError: the store does not accept writes.
-            NotFoundError: an object that this rests on is missing from the store.
-            CorruptObjectError: an object that this rests on is damaged.
-            ValidationError: message or a trailer is no text.
-            TransactionDoneError: this was committed or given up before.
+            NotFoundError: an object that is needed is missing from the store.
+            CorruptObjectError: an object that is needed is damaged.
+            ValidationError: message or a trailer is not text.
+            TransactionDoneError: this was already committed or rolled back.
         """
         self._check_open()
         if self._expect is None:
@@ -398,20 +398,20 @@ class Transaction:
         return self._committed
 
     def _check_open(self, text: object = "") -> None:
-        """Raise if the transaction is over, or if what was given as key or prefix is not text."""
+        """Raise if the transaction is over, or if a key or prefix is not text."""
         if self._committed is not None:
             raise TransactionDoneError(
                 f"this transaction was committed as {self._committed.id}; begin another one"
             )
         if self._given_up:
             raise TransactionDoneError(
-                "this transaction was given up and nothing of it was written; begin another one"
+                "this transaction was rolled back, and nothing of it was written; begin another one"
             )
         if not isinstance(text, str):
             raise ValidationError(f"a key is a string, not {type(text).__name__}: {text!r:.80}")
 
     def _entries(self, prefix: str) -> list[tuple[str, Id]]:
-        """The keys that start with a prefix and their records; the commit depends on all of it."""
+        """The keys that start with a prefix, with their records; the commit depends on all."""
         self._check_open()
         self._buffer.read_prefixes.add(check_text(prefix, "prefix"))
         return self._buffer.entries(prefix)
@@ -433,7 +433,7 @@ class Transaction:
             raise moved(self.branch, expect, head)
 
     def _attempt(self) -> Commit:
-        """Land on the base at first, without a look at the branch; then on its head.
+        """Land on the base at first, without reading the branch; then on its head.
 
         The base is missing if the branch was deleted meanwhile and garbage collected.
         """
@@ -449,13 +449,13 @@ class Transaction:
         return self._land_on(head)
 
     def _land_on(self, head: Commit) -> Commit:
-        """Make the commit upon a head, or return that if nothing changes."""
+        """Make the commit on a head, or return the head if nothing changes."""
         self._buffer.settle()
         ready = self._prepared(head)
         return head if ready is None else self._land(head, ready)
 
     def _prepared(self, head: Commit) -> _Ready | None:
-        """The commit upon a head, or None if nothing changes."""
+        """The commit on a head, or None if nothing changes."""
         node, root = self._blocks.node, head.tree_cid
         changes = self._buffer.changes(root)
         if not changes and not self._merges:
@@ -488,7 +488,7 @@ class Transaction:
         return _Ready(replace(unnamed, id=text_id(new)), update, objects, values, edit.nodes)
 
     def _unnamed(self, head: Commit, root: Id, now: int) -> Commit:
-        """The commit upon a head that leads to a tree, still without its id."""
+        """The commit of a tree on a head, without its id."""
         parents = [head] if self._merges is None else [head, self._merges]
         return Commit(
             id="",
@@ -506,7 +506,7 @@ class Transaction:
         )
 
     def _land(self, head: Commit, ready: _Ready) -> Commit:
-        """Write a commit that is ready."""
+        """Write a prepared commit."""
         made, update = ready.commit, ready.update
         merged = [] if self._merges is None else [self._merges.cid]
         write_ref(self._blocks, ready.objects, update, merged)
@@ -520,7 +520,7 @@ class Transaction:
         return made
 
     def _new_everywhere(self, changes: Mapping[str, Id | None]) -> Collection[str]:
-        """Of the keys that differ from the head, those that differ from what is merged too."""
+        """The keys that differ both from the head and from the merged commit."""
         if self._merges is None:
             return changes.keys()
         node, root = self._blocks.node, self._merges.tree_cid
