@@ -1,0 +1,102 @@
+"""What retracting gives back: where to, and with all that belongs to the record."""
+
+from mnemosyne_vcs import Provenance, Repository, Transaction
+
+
+def present(repo: Repository) -> dict[str, object]:
+    return {record.key: record.content for record in repo.at().scan()}
+
+
+def moves(repo: Repository, *pairs: tuple[str, str]) -> str:
+    """Move records in one commit, in this order."""
+
+    def run(tx: Transaction) -> None:
+        for old, new in pairs:
+            tx.move(old, new)
+
+    return repo.transact(run).id
+
+
+def test_a_key_is_free_once_its_record_has_gone_back(repo: Repository):
+    repo.put("b", "B")
+    repo.put("a", "A")
+    bad = moves(repo, ("b", "c"), ("a", "b"))
+
+    done = repo.retract(commit=bad)
+
+    assert present(repo) == {"a": "A", "b": "B"}
+    assert [(c.key, c.kind) for c in done.changes["main"]] == [("a", "moved"), ("b", "moved")]
+
+
+def test_a_record_goes_back_to_another_scope_with_its_id(repo: Repository):
+    repo.put("/a/r", 1)
+    bad = moves(repo, ("/a/r", "/b/r"))
+
+    repo.retract(commit=bad)
+
+    assert present(repo) == {"/a/r": 1}
+
+
+def test_an_id_is_free_once_the_record_that_took_it_has_gone_back(repo: Repository):
+    repo.put("/a/1", "A")
+    repo.put("/c/2", "C")
+    bad = moves(repo, ("/c/2", "/d/3"), ("/a/1", "/b/2"))
+
+    repo.retract(commit=bad)
+
+    assert present(repo) == {"/a/1": "A", "/c/2": "C"}
+
+
+def test_an_id_that_a_record_has_taken_back_belongs_to_it(repo: Repository):
+    repo.put("/a/1", "A")
+    repo.put("/e/2", "E")
+    repo.delete("/e/2")
+    repo.put("/c/2", "C")
+    bad = moves(repo, ("/c/2", "/d/3"), ("/a/1", "/b/9"))
+    repo.put("/x/2", "X")
+
+    done = repo.retract(commit=bad)
+
+    assert present(repo) == {"/a/1": "A", "/x/2": "X"}
+    assert [(c.key, c.kind) for c in done.changes["main"]] == [
+        ("/a/1", "moved"),
+        ("/d/3", "removed"),
+    ]
+
+
+def test_a_key_without_an_id_is_free_whatever_ids_there_are(repo: Repository):
+    repo.put("k", 1)
+    repo.put("/x/", "no id")
+    bad = moves(repo, ("k", "/a/r"))
+
+    repo.retract(commit=bad)
+
+    assert present(repo) == {"k": 1, "/x/": "no id"}
+
+
+def test_what_stood_under_another_key_comes_back_with_all_that_belongs_to_it(repo: Repository):
+    known = Provenance(source="handbook", agent="editor")
+    good = repo.put(
+        "old",
+        "good",
+        embedding=[1, 0.5],
+        vectors={"title": [3]},
+        embedder="model-1",
+        provenance=known,
+        event_time=7,
+    )
+    repo.put("old", "bad", provenance=Provenance(source="leaked.pdf"))
+    repo.transact(lambda tx: tx.move("old", "new"))
+
+    repo.retract(source="leaked.pdf")
+
+    record = repo.at()["new"]
+    assert (record.content, record.provenance) == ("good", known)
+    assert (record.embedder, record.event_time) == ("model-1", 7)
+    assert {name: vector.tolist() for name, vector in record.vectors.items()} == {
+        "": [1, 0.5],
+        "title": [3],
+    }
+    before = repo.at(good)["old"].vectors.ids
+    assert not set(record.vectors.ids.values()) & set(before.values()), "each key has its own"
+    assert repo.verify().ok
