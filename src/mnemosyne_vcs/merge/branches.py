@@ -67,8 +67,8 @@ def require_related(blocks: Blocks, ours: Commit, theirs: Commit, where: str) ->
         base.id == ROOT_COMMIT.id for base in merge_bases(blocks.walk(), [ours.cid], theirs.cid)
     ):
         raise ValidationError(
-            f"{where} has nothing in common with this branch but the empty root commit; is it the right "
-            "store and branch? Give allow_unrelated=True (--allow-unrelated) to merge it anyway"
+            f"{where} has nothing in common with this branch but the empty root commit; is it the "
+            "right store and branch? Give allow_unrelated=True (--allow-unrelated) to merge it anyway"
         )
 
 
