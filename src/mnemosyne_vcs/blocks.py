@@ -1,7 +1,7 @@
 """Checked, decoded reads of objects, over any engine.
 
 Every block that comes out of an engine passes through here: its bytes are compared with its id
-before anything is made of them. Tree nodes and commits are kept decoded, most recently used first,
+before it is used. Tree nodes and commits are kept decoded, most recently used first,
 and the bytes of the records and vectors that were read one by one or written.
 """
 
@@ -66,17 +66,17 @@ class _Recent(Generic[T]):
 
 
 class CollectedError(NotFoundError):
-    """What was asked for is no longer in the store, since no ref reached it."""
+    """The object is no longer in the store, since no ref reached it."""
 
 
 def while_it_lasts(read: Callable[[], T]) -> T:
-    """What a function reads from refs, which starts again when what it reads is collected.
+    """The result of a function that reads from refs, started again when objects are collected.
 
     Args:
-        read: begins with the refs as they are each time; it changes nothing unless it succeeds.
+        read: starts from the present refs each time; changes nothing unless it succeeds.
 
     Raises:
-        CollectedError: it was collected again and again.
+        CollectedError: objects were collected again and again.
     """
     for _ in range(ATTEMPTS - 1):
         with suppress(CollectedError):
@@ -94,7 +94,7 @@ class Blocks:
 
     Attributes:
         engine: where the bytes are.
-        can: what the engine can do beyond `Engine`.
+        can: the capabilities of the engine.
     """
 
     def __init__(self, engine: Engine, *, nodes: int = 8192, commits: int = 4096) -> None:
@@ -105,7 +105,7 @@ class Blocks:
         renew_after_fork(self)
 
     def renew(self) -> None:
-        """Forget what is kept decoded."""
+        """Drop the caches."""
         nodes, commits = self._sizes
         self._nodes = _Recent[Node](nodes)
         self._commits = _Recent[Commit](commits)
@@ -144,7 +144,7 @@ class Blocks:
             raise self._missing(min(remaining))
 
     def _missing(self, block: Id) -> NotFoundError:
-        """What it means that an object is not there."""
+        """The error for an object that is not there."""
         missing = f"object {text_id(block)} is missing from {self.engine.url}"
         match is_reached(self.engine, self._walk(self.find_commit), block):
             case False:
@@ -157,7 +157,7 @@ class Blocks:
             case None:
                 return NotFoundError(
                     f"{missing}: its commit was garbage collected, or the store is damaged; "
-                    "`verify` tells which, and a backup or a clone has what is damaged"
+                    "`verify` shows which; restore damaged objects from a backup or a clone"
                 )
 
     def read_one(self, block: Id) -> bytes:
@@ -224,7 +224,7 @@ class Blocks:
     def walk(self) -> Callable[[Id], Commit]:
         """A lookup of commits for one walk into the past; it raises as `read` does.
 
-        Where the engine can, it reads ahead: the longer the walk, the more at once.
+        If the engine can, it reads ahead: the longer the walk, the more at once.
         """
         return self._walk(self.commit)
 
@@ -246,8 +246,8 @@ class Blocks:
         return lookup
 
     def _keep_commits(self, guessed: Mapping[Id, bytes]) -> None:
-        """Keep those objects decoded that are sound and commits. What an engine guesses need not
-        be; who needs another one reads it, and is told what is wrong with it."""
+        """Cache those objects that are valid commits. Other objects that an engine guessed are
+        ignored; reading them raises the error."""
         for block, data in guessed.items():
             if self._commits.get(block) is None:
                 with suppress(CorruptObjectError):
@@ -302,7 +302,7 @@ class Blocks:
         return decode_vector(block, self._value(block))
 
     def _value(self, block: Id) -> bytes:
-        """The bytes of a record or vector, which once checked are kept."""
+        """The bytes of a record or vector, cached once they are checked."""
         return self._values.get(block) or self.values((block,))[block]
 
 
@@ -310,7 +310,7 @@ def as_record(key: str, stored: StoredRecord, load: "Callable[[Id], Vector]") ->
     """A stored record as the public value.
 
     Args:
-        key: the key that it stands under.
+        key: its key.
         stored: the record.
         load: reads one of its vectors.
     """

@@ -1,4 +1,4 @@
-"""What objects lead to, and whether any ref leads to an object."""
+"""The links of objects, and whether any ref reaches an object."""
 
 from collections.abc import Callable, Collection
 
@@ -23,7 +23,7 @@ ATTEMPTS = 3
 
 
 def links(block: Id, data: bytes) -> list[Id]:
-    """The objects that an object leads to.
+    """The objects that an object links to.
 
     Raises:
         CorruptObjectError: the object is damaged.
@@ -41,7 +41,7 @@ def links(block: Id, data: bytes) -> list[Id]:
 
 
 def is_reached(engine: Engine, lookup: Callable[[Id], Commit | None], wanted: Id) -> bool | None:
-    """Whether any ref leads to an object, which need not be there.
+    """Whether any ref reaches an object, which need not exist.
 
     Args:
         engine: where the refs and the other objects are.
@@ -49,7 +49,7 @@ def is_reached(engine: Engine, lookup: Callable[[Id], Commit | None], wanted: Id
         wanted: the object.
 
     Returns:
-        None if that cannot be told: it would take long, or something else is not there or damaged.
+        None if that is unknown: it would take long, or another object is missing or damaged.
     """
     heads = engine.refs().values()
     roots: dict[Id, None] = {}
@@ -108,7 +108,7 @@ def _present(lookup: Callable[[Id], Commit | None]) -> Lookup:
 
 
 def _is_below(engine: Engine, wanted: Id, roots: Collection[Id]) -> bool | None:
-    """Whether trees lead to an object; records are only read to find a vector."""
+    """Whether trees reach an object; records are only read to find a vector."""
     seen, level, read = set(roots), list(roots), 0
     while level and wanted not in seen:
         below: list[Id] = []
@@ -124,7 +124,7 @@ def _is_below(engine: Engine, wanted: Id, roots: Collection[Id]) -> bool | None:
 
 
 def _below(block: Id, data: bytes, wanted: Id) -> list[Id]:
-    """Where to look on for an object, or the object itself."""
+    """The nodes to search for an object, or the object itself."""
     found = links(block, data)
     if is_vector(wanted) or wanted in found:
         return found

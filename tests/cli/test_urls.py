@@ -100,7 +100,7 @@ def test_a_file_of_something_else(mnem, here):
 
     require_one_line(mnem, "text", 9, "name another file")
     require_one_line(mnem, "text/below.mnem", 3, "there is no store")
-    assert "is no directory" in mnem("init", "text/below.mnem", code=9).stderr
+    assert "is not a directory" in mnem("init", "text/below.mnem", code=9).stderr
 
 
 def test_a_damaged_file(mnem, store, here):

@@ -251,7 +251,7 @@ def test_a_file_of_something_else_is_refused_and_not_touched(tmp_path, make, opt
     path = tmp_path / "theirs"
     make(path)
     before = snapshot(tmp_path)
-    with pytest.raises(EngineError, match="no Mnemosyne store") as raised:
+    with pytest.raises(EngineError, match="not a Mnemosyne store") as raised:
         open_engine(path, **options)
     assert str(path) in str(raised.value)
     assert snapshot(tmp_path) == before

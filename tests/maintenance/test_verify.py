@@ -75,7 +75,7 @@ def test_what_would_take_long_to_tell_is_left_open(monkeypatch: pytest.MonkeyPat
     repo.delete_branch("trial")
     repo.gc(keep_reflog=AT_ONCE)
     monkeypatch.setattr("mnemosyne_vcs.reach.MOST_READ", 3)
-    with pytest.raises(NotFoundError, match="collected, or the store is damaged; `verify` tells"):
+    with pytest.raises(NotFoundError, match="collected, or the store is damaged; `verify` shows"):
         Repository(repo.blocks.engine).blocks.read_one(root)
 
 

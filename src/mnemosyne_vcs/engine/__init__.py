@@ -1,4 +1,4 @@
-"""Engines: where the bytes of a repository live."""
+"""Engines, which store the bytes of a repository."""
 
 from mnemosyne_vcs.engine.urls import canonical_url, file_of, open_engine
 

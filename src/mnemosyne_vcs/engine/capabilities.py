@@ -1,4 +1,4 @@
-"""What an engine can do beyond `Engine`, asked once."""
+"""The capabilities of an engine beyond `Engine`, determined once."""
 
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -30,25 +30,25 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Capabilities:
-    """The optional capabilities of an engine: the engine itself by each that it has, else None.
+    """The optional capabilities of an engine: for each the engine itself if it has it, else None.
 
-    Asking whether an object follows a protocol takes microseconds, so it is done once for each
+    Testing whether an object follows a protocol takes microseconds, so it is done once for each
     engine.
 
     Attributes:
         engine: the engine.
-        lock: it can keep other writers out; see `exclusive`.
-        reflog: it remembers where its refs have been.
-        settings: it keeps short texts by name.
+        lock: it has a write lock; see `exclusive`.
+        reflog: it records the moves of its refs.
+        settings: it stores short texts by name.
         history: it finds commits by transaction and by key.
         list_history: its history index can be compared with the objects.
         enumerate: it lists its objects.
-        delete: it forgets objects.
-        space: it knows the room that it takes.
-        back_up: it copies itself.
+        delete: it deletes objects.
+        space: it knows its size.
+        back_up: it can copy itself.
         vectors: it finds vectors by nearness.
-        tell_sizes: it tells the sizes of objects without reading them; see `sizes`.
-        bulk: it has a best order for reading many objects; see `read_many`.
+        tell_sizes: it knows the sizes of objects without reading them; see `sizes`.
+        bulk: it has a preferred order for reading many objects; see `read_many`.
     """
 
     engine: Engine
@@ -67,9 +67,9 @@ class Capabilities:
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
-        """What an engine can do.
+        """The capabilities of an engine.
 
-        An engine that wraps another one says so itself, with an attribute `capabilities`.
+        An engine that wraps another one gives its own, as the attribute `capabilities`.
         """
         told = getattr(engine, "capabilities", None)
         if isinstance(told, cls):
@@ -91,12 +91,12 @@ class Capabilities:
         )
 
     def through(self, wrapper: Engine) -> Self:
-        """The same capabilities, of an engine that wraps this one and has all their methods."""
+        """The same capabilities for an engine that wraps this one and has all their methods."""
         had = [field.name for field in fields(self) if getattr(self, field.name) is not None]
         return replace(self, **dict.fromkeys(had, wrapper))
 
     def exclusive(self) -> AbstractContextManager[None]:
-        """Hold the write lock, where there is one; see `Exclusive.exclusive`."""
+        """Hold the write lock, if there is one; see `Exclusive.exclusive`."""
         return nullcontext() if self.lock is None else self.lock.exclusive()
 
     def sizes(self, ids: Collection[Id]) -> dict[Id, int]:
@@ -119,7 +119,7 @@ class Capabilities:
         return set(self.sizes(ids))
 
     def read_many(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
-        """The objects that exist, each once and unchecked, in parts, in the order that is best.
+        """The objects that exist, each once and unchecked, in parts, in the preferred order.
 
         Raises:
             EngineError: the store cannot be read.

@@ -45,7 +45,7 @@ class _State:
                 del self.refs[update.name]
             else:
                 self.refs[update.name] = update.new
-            self.reflog.append(entry)  # right behind the ref, so that no interrupt comes between
+            self.reflog.append(entry)  # directly after the ref, so that no interrupt comes between
 
     def add(self, entry: IndexEntry) -> None:
         kept = IndexEntry(entry.commit, entry.transaction, frozenset(entry.keys))
@@ -100,7 +100,7 @@ class MemoryEngine:
                 state.move(update)
 
     def close(self) -> None:
-        """See `Engine.close`. There is nothing to give back, and the store stays."""
+        """See `Engine.close`. There is nothing to release, and the store stays."""
 
     @guarded
     def exclusive(self) -> Generator[None]:
@@ -205,7 +205,7 @@ class MemoryEngine:
                 state.index.pop(block, None)
 
     def compact(self) -> None:
-        """See `HasSpace.compact`. Memory is given back at once."""
+        """See `HasSpace.compact`. Memory is freed at once."""
         self._require_writable()
         if self._owner == get_ident():
             raise EngineError(f"{self.url} cannot be compacted inside a transaction")

@@ -1,7 +1,7 @@
-"""What an engine is: immutable objects by id, and named refs moved by compare-and-swap.
+"""The protocol of engines: immutable objects by id, and named refs moved by compare-and-swap.
 
 Everything beyond `Engine` is optional: a capability is a protocol of its own, and a repository
-works without it. `mnemosyne_vcs.engine.capabilities.Capabilities` finds out what an engine has.
+works without it. `mnemosyne_vcs.engine.capabilities.Capabilities` determines those of an engine.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -33,7 +33,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """One row set of the derived history index.
+    """The entry of a commit in the derived history index.
 
     Attributes:
         commit: the commit.
@@ -53,13 +53,13 @@ class RefUpdate:
     Attributes:
         name: the ref.
         old: the commit that it must point at, None if it must not exist.
-        new: the commit that it shall point at, None to delete it.
+        new: the commit to point it at, None to delete it.
         who: the author of the move, for the reflog.
         when: UTC milliseconds, for the reflog.
-        why: what moves it, for the reflog.
-        index: what an engine with a history index adds to it in the same write.
-        vectors: how the index of the ref's vectors, if it has one, moves in the same write; it
-            stays where it is if that is not where this expects it.
+        why: the reason, for the reflog.
+        index: the entry that an engine with a history index adds in the same write.
+        vectors: the update of the index of the ref's vectors, if it has one, in the same write;
+            ignored if the index is not at the expected root.
     """
 
     name: str
@@ -73,7 +73,7 @@ class RefUpdate:
 
 
 class Engine(Protocol):
-    """Where the bytes of a repository live. Safe for use by many threads at once."""
+    """The store of the bytes of a repository. Safe for use by many threads at once."""
 
     @property
     def url(self) -> str:
@@ -86,7 +86,7 @@ class Engine(Protocol):
         ...
 
     def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
-        """The bytes of the objects that exist, unchecked; absent ids are absent.
+        """The bytes of the objects that exist, unchecked; other ids are left out.
 
         Raises:
             EngineError: the store cannot be read.
@@ -94,7 +94,7 @@ class Engine(Protocol):
         ...
 
     def ref(self, name: str) -> Id | None:
-        """Where a ref points now, as of the newest acknowledged write of any process.
+        """The commit that a ref points at, as of the newest acknowledged write of any process.
 
         Raises:
             EngineError: the store cannot be read.
@@ -110,32 +110,32 @@ class Engine(Protocol):
         ...
 
     def write(self, objects: Mapping[Id, bytes], update: RefUpdate | None = None) -> None:
-        """Store all objects, then move at most one ref: all of it, durably, or nothing.
+        """Store all objects and move at most one ref: all of it, durably, or nothing.
 
-        An object that exists is left as it is.
+        An object that exists is not changed.
 
         Raises:
             RefConflictError: the ref is not at `update.old`; nothing was written.
-            ReadOnlyError: the store was opened for reading, or lies where it cannot be written.
+            ReadOnlyError: the store was opened for reading, or its place is not writable.
             BusyError: other writers held the store for longer than the busy timeout.
             EngineError: the store cannot be written; whether it was is unknown.
         """
         ...
 
     def close(self) -> None:
-        """Give back what the engine holds. A later call opens it again."""
+        """Release the resources of the engine. A later call opens it again."""
         ...
 
 
 @runtime_checkable
 class Exclusive(Protocol):
-    """An engine that can keep other writers out."""
+    """An engine with a write lock."""
 
     def exclusive(self) -> AbstractContextManager[None]:
         """Hold the write lock.
 
-        Reads and writes of this thread inside see and make one transaction, which is durable
-        once the context is left and undone if it is left by an exception.
+        Reads and writes of this thread inside form one transaction. It is durable once the
+        context is left, and undone if it is left by an exception.
 
         Raises:
             BusyError: other writers held the store for longer than the busy timeout.
@@ -145,27 +145,27 @@ class Exclusive(Protocol):
 
 @runtime_checkable
 class HasReflog(Protocol):
-    """An engine that remembers where its refs have been."""
+    """An engine that records the moves of its refs."""
 
     def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
-        """The moves of a ref, newest first; also of a ref that was deleted.
+        """The moves of a ref, newest first, even if it was deleted.
 
         Args:
-            name: the ref; None for all that are and were.
+            name: the ref; None for all present and past refs.
         """
         ...
 
 
 @runtime_checkable
 class HasSettings(Protocol):
-    """An engine that keeps short texts by name, which are no part of any memory."""
+    """An engine that stores short texts by name, which are not part of any memory."""
 
     def settings(self, prefix: str = "") -> Mapping[str, str]:
         """Every setting whose name starts with the prefix, in order of name."""
         ...
 
     def set_setting(self, name: str, value: str | None) -> None:
-        """Keep a text under a name, in place of what was there; None forgets it.
+        """Store a text under a name, replacing the one there; None deletes it.
 
         Raises:
             ReadOnlyError: the store was opened for reading.
@@ -179,8 +179,8 @@ class HasSettings(Protocol):
 class HasHistoryIndex(Protocol):
     """An engine that finds commits by transaction and by key. Derived, and can be rebuilt.
 
-    The index is closed: it holds every ancestor of a commit that it holds. Who moves a ref to
-    commits that it lacks adds them, oldest first.
+    The index is closed: it holds every ancestor of a commit that it holds. A caller that moves a
+    ref to commits that it lacks adds them, oldest first.
     """
 
     def indexed(self, commit: Id) -> bool:
@@ -208,17 +208,17 @@ class HasHistoryIndex(Protocol):
         They are likely to be its ancestors, so that a walk into the past can read them at once.
 
         Args:
-            commit: the commit; nothing is given if it is not indexed.
+            commit: the commit; the result is empty if it is not indexed.
             limit: how many at most, itself included.
         """
         ...
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
-        """Add commits; those that are there already stay as they are."""
+        """Add commits; existing ones are not changed."""
         ...
 
     def clear_index(self) -> None:
-        """Forget the index; `add_to_index` builds it again."""
+        """Empty the index; `add_to_index` builds it again."""
         ...
 
 
@@ -229,7 +229,7 @@ class ListsHistoryIndex(Protocol):
     def index_entries(self) -> Iterator[IndexEntry]:
         """Every entry of the history index as of one moment, in no particular order.
 
-        Keys that belong to no commit, which only damage leaves, are an entry with an empty commit.
+        Keys without a commit, which only damage leaves behind, are an entry with an empty commit.
 
         Raises:
             EngineError: the store cannot be read.
@@ -239,7 +239,7 @@ class ListsHistoryIndex(Protocol):
 
 @runtime_checkable
 class ReadsMany(Protocol):
-    """An engine from which many objects are best read in the order in which they lie there."""
+    """An engine that reads many objects best in the order in which it stores them."""
 
     def read_many(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
         """The objects that exist, each once and unchecked, in parts of some order and size.
@@ -255,7 +255,7 @@ class TellsSizes(Protocol):
     """An engine that knows which objects exist, and their sizes, without reading them."""
 
     def sizes(self, ids: Collection[Id]) -> Mapping[Id, int]:
-        """How many bytes each of the objects has that exist; absent ids are absent.
+        """The size in bytes of each object that exists; other ids are left out.
 
         Raises:
             EngineError: the store cannot be read.
@@ -265,7 +265,7 @@ class TellsSizes(Protocol):
 
 @runtime_checkable
 class Enumerates(Protocol):
-    """An engine that can list what it holds."""
+    """An engine that can list its objects."""
 
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """The id of every stored object that starts with the prefix, in no particular order."""
@@ -274,14 +274,14 @@ class Enumerates(Protocol):
 
 @runtime_checkable
 class Deletes(Protocol):
-    """An engine that can forget objects for good."""
+    """An engine that can delete objects."""
 
     def delete(self, ids: Collection[Id]) -> None:
-        """Remove objects, all or none, and what the history index says of commits among them.
+        """Remove objects, all or none, and the entries of commits among them in the history index.
 
-        Ids that are absent stay so. The reflog keeps its lines. Whoever calls this knows that no
-        ref reaches the objects; the history index stays closed only if with a commit all commits
-        that descend from it are removed.
+        Absent ids are ignored. The reflog keeps its lines. The caller makes sure that no ref
+        reaches the objects; the history index stays closed only if all descendants of a removed
+        commit are removed too.
 
         Raises:
             ReadOnlyError: the store was opened for reading.
@@ -293,14 +293,14 @@ class Deletes(Protocol):
 
 @runtime_checkable
 class HasSpace(Protocol):
-    """An engine that knows the room that it takes, and can give some of it back."""
+    """An engine that knows its size, and can return space to the file system."""
 
     def size(self) -> int:
-        """Bytes that the store takes where it lives."""
+        """The size of the store in bytes."""
         ...
 
     def compact(self) -> None:
-        """Give the room of what was deleted back to the file system; new objects use it otherwise.
+        """Return the space of deleted objects to the file system; otherwise new objects use it.
 
         Raises:
             ReadOnlyError: the store was opened for reading.
@@ -317,11 +317,11 @@ class BacksUp(Protocol):
     def backup(self, path: str) -> None:
         """Write a consistent copy, which opens as a store of its own.
 
-        It is on the disk then. If the process dies meanwhile, part of it may be at that path, so
-        that the path should be a name for the time being.
+        It is on the disk when this returns. If the process dies meanwhile, part of it may be at
+        that path, so the path should be a temporary name.
 
         Raises:
-            AlreadyExistsError: something is at that path.
+            AlreadyExistsError: the path exists already.
             EngineError: the copy cannot be written.
         """
         ...

@@ -1,4 +1,4 @@
-"""Engines of other distributions: which scheme of a URL they open, and where they are found."""
+"""Engines of other distributions: the URL schemes that they open, and finding them."""
 
 import re
 from collections.abc import Callable
@@ -23,11 +23,11 @@ _MEMBERS = ("url", "read_only", "read", "ref", "refs", "write", "close")
 
 
 class EngineFactory(Protocol):
-    """Opens stores by URL. A class whose constructor takes these arguments is one too.
+    """Opens stores by URL. It may be a class whose constructor takes these arguments.
 
     It may have a method `canonical_url(url: str) -> str`, which gives the URL that names the same
-    store from any directory, without opening it. Without one, that is the URL as it was given,
-    with the scheme in lower case.
+    store from any directory, without opening it. Without one, it is the URL as given, with the
+    scheme in lower case.
     """
 
     def __call__(
@@ -43,7 +43,7 @@ class EngineFactory(Protocol):
 
         Args:
             url: the URL, with the scheme in lower case.
-            create: make the store if it is missing; one that exists is opened as it is.
+            create: create the store if it does not exist.
             read_only: refuse every write.
             durability: `"full"`: an acknowledged write survives a loss of power; `"relaxed"`: it
                 survives the death of the process.
@@ -51,8 +51,8 @@ class EngineFactory(Protocol):
 
         Raises:
             ValidationError: the URL is not valid.
-            NotFoundError: nothing is there and `create` was not asked for.
-            ReadOnlyError: the store cannot be written, and `read_only` was not asked for.
+            NotFoundError: the store does not exist, and `create` is false.
+            ReadOnlyError: the store cannot be written, and `read_only` is false.
             EngineError: the store cannot be opened.
         """
         ...
@@ -67,11 +67,11 @@ def register_engine(scheme: str, factory: EngineFactory) -> None:
     """Let URLs of a scheme open stores of an engine that is not built in, in this process.
 
     A distribution does the same for every program with an entry point of the group
-    `mnemosyne_vcs.engines`, whose name is the scheme and whose object is the factory. What is
-    registered here comes before entry points.
+    `mnemosyne_vcs.engines`, whose name is the scheme and whose object is the factory. A factory
+    that is registered here precedes entry points.
 
     Args:
-        scheme: what stands before `://`, in any case.
+        scheme: the part of the URL before `://`, in any case.
         factory: opens a store; it may have a method `canonical_url`. See `EngineFactory`.
 
     Raises:
@@ -91,7 +91,7 @@ def register_engine(scheme: str, factory: EngineFactory) -> None:
 def find_factory(scheme: str) -> EngineFactory | None:
     """The factory for a scheme that is not built in; None if there is none.
 
-    Entry points are read only if nothing is registered for the scheme.
+    Entry points are read only if no factory is registered for the scheme.
 
     Args:
         scheme: the scheme, in lower case.
@@ -146,7 +146,7 @@ def made_by(
 
 
 def url_by(factory: EngineFactory, url: str) -> str:
-    """The canonical URL of a store, as its factory tells it; nothing is opened.
+    """The canonical URL of a store, from its factory, without opening it.
 
     Raises:
         EngineError: what the factory returned is not a URL.

@@ -1,4 +1,4 @@
-"""What every engine says in the same words."""
+"""Messages and entries that engines share."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,17 +25,17 @@ def ref_conflict(url: str, update: RefUpdate, found: Id | None) -> RefConflictEr
 
 
 def reflog_entry(update: RefUpdate) -> ReflogEntry:
-    """What the reflog remembers of a move."""
+    """The reflog entry of a move."""
     return ReflogEntry(
         update.name, _text(update.old), _text(update.new), update.who, update.when, update.why
     )
 
 
 def index_entries(lines: Iterable[Sequence[Any]]) -> Iterator[IndexEntry]:
-    """The entries of a history index that is kept in lines.
+    """The entries of a history index that is stored as lines.
 
     Args:
-        lines: commit, transaction and key of each, those of one commit side by side. The key is
+        lines: commit, transaction and key of each, those of one commit adjacent. The key is
             None if the commit changed none, the commit if the key belongs to none.
     """
     for commit, of_commit in groupby(lines, lambda line: line[0]):
@@ -45,7 +45,7 @@ def index_entries(lines: Iterable[Sequence[Any]]) -> Iterator[IndexEntry]:
 
 
 def without_password(url: str) -> str:
-    """A URL without the password that it may hold, before the host or among the parameters."""
+    """A URL without its password, before the host or among the parameters."""
     return _IN_QUERY.sub("", _BEFORE_HOST.sub(r"\1@", url)).rstrip("?&")
 
 

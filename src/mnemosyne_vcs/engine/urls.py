@@ -1,4 +1,4 @@
-"""Engines: where the bytes of a repository live."""
+"""Engines, which store the bytes of a repository."""
 
 import os
 import re
@@ -38,14 +38,13 @@ def open_engine(
     """Open the store that a URL names.
 
     Args:
-        url: a plain path, in which nothing is expanded; `sqlite:///relative/path` or
+        url: a plain path, without expansion; `sqlite:///relative/path` or
             `sqlite:////absolute/path`, where `%`, `?`, `#` and the like are percent-encoded;
-            `postgresql://user@host/database?repository=NAME`, with what else libpq takes;
+            `postgresql://user@host/database?repository=NAME`, with other parameters of libpq;
             `s3://bucket/prefix`, with the options of `objectstore.url.ObjectStoreUrl`;
             `memory://`, which is a new and empty store each time; or a URL of a scheme that
             `register_engine` or an installed distribution adds.
-        create: make the store, and the directories above it, if it is missing. A store that
-            exists is opened as it is.
+        create: create the store, and the directories above it, if it does not exist.
         read_only: refuse every write.
         durability: `"full"` keeps an acknowledged write through a loss of power; `"relaxed"`
             keeps it through the death of the process only, and is faster.
@@ -55,14 +54,14 @@ def open_engine(
         The engine; what it can do beyond `Engine` is told by `isinstance`.
 
     Raises:
-        ValidationError: the URL is none that is known, the path was surely meant otherwise, as
-            with `~`, or an argument is out of its range.
-        NotFoundError: nothing is there and `create` was not asked for, or the path is relative
-            and the current directory is gone.
+        ValidationError: the URL is of no known form, the path surely means something else, as with
+            `~`, or an argument is out of range.
+        NotFoundError: the store does not exist and `create` is false, or the path is relative and
+            the current directory is gone.
         FormatVersionError: the store was written by a newer version.
-        ReadOnlyError: the store lies where it cannot be written, and `read_only` was not asked for.
+        ReadOnlyError: the store's place is not writable, and `read_only` is false.
         CorruptObjectError: the store is damaged.
-        EngineError: what is there is no store, or cannot be opened.
+        EngineError: it is not a store, or cannot be opened.
         MnemosyneError: as the factory of a scheme that is not built in raises.
     """
     if durability not in ("full", "relaxed"):
@@ -111,14 +110,14 @@ def open_engine(
 
 
 def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
-    """The URL that names the same store from any directory; nothing is opened.
+    """The URL that names the same store from any directory, without opening it.
 
     Args:
         url: as `open_engine` takes it.
-        secrets: keep a password in it, for opening and not for showing.
+        secrets: keep the password, for opening and not for showing.
 
     Raises:
-        ValidationError: the URL is none that is known, or the path was surely meant otherwise.
+        ValidationError: the URL is of no known form, or the path surely means something else.
         NotFoundError: the path is relative, and the current directory is gone.
         EngineError: the engine of a scheme that is not built in cannot be loaded.
         MnemosyneError: as the factory of such a scheme raises.
@@ -141,10 +140,10 @@ def canonical_url(url: str | os.PathLike[str], *, secrets: bool = False) -> str:
 
 
 def file_of(url: str | os.PathLike[str]) -> str | None:
-    """The absolute path of the file that a URL names; None of a store that is not a file.
+    """The absolute path of the file that a URL names; None for a store that is not a file.
 
     Raises:
-        ValidationError: the URL is none that is known.
+        ValidationError: the URL is of no known form.
         EngineError: the engine of a scheme that is not built in cannot be loaded.
     """
     url = os.fspath(url)
@@ -216,13 +215,13 @@ def _open_object_store(url: str, *, create: bool, read_only: bool, busy_timeout:
 
 
 def _path(url: str) -> str | None:
-    """The absolute path of the file that a URL names; None of a store in memory."""
+    """The absolute path of the file that a URL names; None for a store in memory."""
     scheme = _scheme(url) or "path"
     rest = url if scheme == "path" else url.partition("://")[2]
     if scheme == "path" and _NEARLY.match(url):
         shown = without_password(url)
         raise ValidationError(
-            f"{shown!r} is no URL, which has '://' behind the scheme; a file of that name is "
+            f"{shown!r} is not a URL, which has '://' behind the scheme; a file of that name is "
             f"./{shown}"
         )
     if scheme == "memory":
@@ -243,7 +242,7 @@ def _path(url: str) -> str | None:
 
 
 def _decoded(rest: str, url: str) -> str:
-    """The path in what follows `sqlite://`."""
+    """The path after `sqlite://`."""
     if not rest.startswith("/"):
         raise ValidationError(
             f"{url!r} names a host; write sqlite:///relative/path or sqlite:////absolute/path"

@@ -1,4 +1,4 @@
-"""What an engine may do beyond keeping bytes: find the vectors that are most like another one."""
+"""Optional capability of an engine: finding the vectors most similar to another one."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class VectorRow:
-    """What an index of vectors holds of one vector.
+    """The row of one vector in an index of vectors.
 
     Attributes:
         key: the key of the record.
@@ -37,7 +37,7 @@ class VectorRow:
 
 @dataclass(frozen=True, slots=True)
 class VectorPart:
-    """A part of a move: what an index holds of some keys afterwards.
+    """A part of an update: the contents of an index for some keys afterwards.
 
     Attributes:
         keys: the keys.
@@ -50,12 +50,12 @@ class VectorPart:
 
 @dataclass(frozen=True, slots=True)
 class VectorMove:
-    """How an index of vectors comes from one tree to another.
+    """The update of an index of vectors from one tree to another.
 
     Attributes:
-        old: the root at which it must stand.
-        new: the root at which it then stands.
-        parts: what changes, each key in one part.
+        old: the root that it must be at.
+        new: the root that it is at afterwards.
+        parts: the changes, each key in one part.
     """
 
     old: Id
@@ -69,7 +69,7 @@ class VectorIndex:
 
     Attributes:
         ref: the ref.
-        root: the tree whose vectors it holds, be it that of the ref's commit or not.
+        root: the tree whose vectors it holds, which may differ from that of the ref's commit.
         head: the commit that the ref points at.
     """
 
@@ -80,7 +80,7 @@ class VectorIndex:
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """What to look for in an index of vectors.
+    """A search of an index of vectors.
 
     Attributes:
         name: the name of the vectors.
@@ -88,7 +88,7 @@ class VectorQuery:
             same dimension are found.
         limit: how many to find.
         prefix: what their keys start with.
-        only: if given, the keys to look among.
+        only: if given, the keys to search.
         but: keys to leave out.
     """
 
@@ -118,10 +118,10 @@ class VectorMatch:
 
 @runtime_checkable
 class IndexesVectors(Protocol):
-    """An engine that can search the vectors of those refs for which it is asked to.
+    """An engine that can index and search the vectors of refs.
 
-    Derived, and can be rebuilt. An index goes with its ref. It holds the vectors of one tree and
-    knows which, so that it is of use for that tree wherever the ref has gone.
+    Indexes are derived, and can be rebuilt. An index is deleted with its ref. It holds the vectors
+    of one known tree, and can be used for that tree even if the ref has moved.
     """
 
     def vector_indexes(self) -> list[VectorIndex]:
@@ -129,28 +129,28 @@ class IndexesVectors(Protocol):
         ...
 
     def known_vector_root(self, ref: str) -> Id | None:
-        """Where the index of a ref was last seen, by `ref`, or left, by a write.
+        """The root of the index of a ref when `ref` last read it or a write last moved it.
 
-        None if there was none. Others may have moved it meanwhile.
+        None if there was no index. Others may have moved it meanwhile.
         """
         ...
 
     def add_vector_index(self, ref: str, root: Id) -> None:
-        """Begin to index the vectors of a ref, unless they are.
+        """Begin to index the vectors of a ref, if they are not indexed yet.
 
         Args:
             ref: the ref.
-            root: a tree without vectors, at which the index stands first.
+            root: a tree without vectors, the first root of the index.
 
         Raises:
-            NotFoundError: there is no such ref.
+            NotFoundError: the ref does not exist.
             ReadOnlyError: the store was opened for reading.
-            EngineError: the store cannot do it, or cannot be written.
+            EngineError: the store cannot index vectors, or cannot be written.
         """
         ...
 
     def drop_vector_index(self, ref: str) -> bool:
-        """Index the vectors of a ref no more; whether they were.
+        """Drop the index of the vectors of a ref; returns whether there was one.
 
         Raises:
             ReadOnlyError: the store was opened for reading.
@@ -159,10 +159,10 @@ class IndexesVectors(Protocol):
         ...
 
     def move_vector_index(self, ref: str, move: VectorMove) -> bool:
-        """Bring an index to another tree, whole or not at all; its parts may read from the store.
+        """Update an index to another tree, whole or not at all; its parts may read from the store.
 
         Returns:
-            Whether it did: not if the index is elsewhere, or on the move already.
+            Whether it did; not if the index is at another root, or being updated already.
 
         Raises:
             ReadOnlyError: the store was opened for reading.
@@ -172,7 +172,7 @@ class IndexesVectors(Protocol):
         ...
 
     def nearest_vectors(self, ref: str, root: Id, query: VectorQuery) -> list[VectorMatch] | None:
-        """The vectors with the greatest products, greatest first; all of them if they are fewer.
+        """The vectors with the greatest products, greatest first.
 
         Returns:
             None if the index of the ref is not at the root, or cannot hold such vectors.
@@ -185,11 +185,11 @@ class IndexesVectors(Protocol):
     def vector_dimensions(
         self, ref: str, root: Id, name: str, but: Collection[str] = ()
     ) -> list[int] | None:
-        """Which dimensions the vectors of a name have, ascending.
+        """The dimensions of the vectors of a name, ascending.
 
         Args:
             ref: the ref.
-            root: where its index must stand.
+            root: the root that its index must be at.
             name: the name of the vectors.
             but: keys to leave out.
 

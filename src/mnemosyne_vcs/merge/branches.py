@@ -68,7 +68,8 @@ def require_related(blocks: Blocks, ours: Commit, theirs: Commit, where: str) ->
     ):
         raise ValidationError(
             f"{where} has nothing in common with this branch but the empty root commit; is it the "
-            "right store and branch? Give allow_unrelated=True (--allow-unrelated) to merge it anyway"
+            "right store and branch? Give allow_unrelated=True (--allow-unrelated) to merge "
+            "it anyway"
         )
 
 

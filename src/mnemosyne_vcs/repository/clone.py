@@ -37,8 +37,8 @@ def clone(
 ) -> Repository:
     """Copy a repository, with the same commit ids, to any kind of store.
 
-    Everything is checked on the way. If this breaks off, the same call goes on from there. The
-    copy remembers where it came from, so that `fetch`, `pull` and `push` need no URL. It has no
+    Everything is checked on the way. If this is interrupted, the same call continues from there.
+    The copy remembers where it came from, so that `fetch`, `pull` and `push` need no URL. It has no
     remote if no URL opens the source: a repository in memory, or on an engine that is not built in.
 
     Args:
@@ -49,16 +49,16 @@ def clone(
         author: who commits to the copy, where a commit does not say.
         durability: as in `mnemosyne_vcs.open`.
         embed: as in `mnemosyne_vcs.open`.
-        progress: called now and then with how many objects have been looked at.
+        progress: called from time to time with how many objects have been looked at.
 
     Returns:
         The copy, open.
 
     Raises:
-        NotFoundError: there is no such source or branch, or an object is missing there.
+        NotFoundError: the source or branch does not exist, or an object is missing there.
         AlreadyExistsError: the target holds a repository.
         CorruptObjectError: an object of the source is damaged; the target holds no repository.
-        ValidationError: a URL is of no known form, or the name is none for a remote.
+        ValidationError: a URL is of no known form, or the name is not a valid remote name.
         EngineError: one of the stores failed; try again.
     """
     remote_ref(remote)

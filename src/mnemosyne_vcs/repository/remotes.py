@@ -28,7 +28,7 @@ __all__ = ["_Remotes"]
 
 
 class _Remotes(_Branches):
-    """How a repository keeps up with others.
+    """Fetch, push and pull.
 
     Wherever a remote is expected it can be the name of one, the URL or path of a store, or a
     `Repository`, which is left open. Only what is named is remembered: a branch `main` of a remote
@@ -50,18 +50,19 @@ class _Remotes(_Branches):
             The URL as it is kept: canonical, and without a password.
 
         Raises:
-            ValidationError: the name is none for a remote, or the URL names no lasting store.
-            AlreadyExistsError: there is a remote of that name.
+            ValidationError: the name is not a valid remote name, or the URL is not of a lasting
+                store.
+            AlreadyExistsError: a remote with that name exists already.
             ReadOnlyError: the repository was opened for reading.
             EngineError: the engine keeps no remotes, or failed.
         """
         return remotes.add_remote(self.blocks.engine, name, url)
 
     def remove_remote(self, name: str) -> None:
-        """Forget a remote and what is remembered of its branches.
+        """Forget a remote and its branches.
 
         Raises:
-            NotFoundError: there is no remote of that name.
+            NotFoundError: there is no remote with that name.
             ReadOnlyError: the repository was opened for reading.
         """
         remotes.remove_remote(self.blocks.engine, name, self._writer.author, self._writer.clock())
@@ -70,7 +71,7 @@ class _Remotes(_Branches):
         """The id of the commit that each branch of a remote named when last heard of.
 
         Raises:
-            ValidationError: the name is none for a remote.
+            ValidationError: the name is not a valid remote name.
         """
         return ref_names(self.blocks, remote_ref(remote))
 
@@ -82,10 +83,10 @@ class _Remotes(_Branches):
         prune: bool = False,
         progress: Progress | None = None,
     ) -> TransferReport:
-        """Bring the history of another store here; no branch of this one moves.
+        """Copy the history of another store here, without moving branches.
 
-        Only what is missing travels, and it is checked on the way. If this breaks off, the next
-        one goes on from there. Tags come along with the commits that they name.
+        Only missing objects are copied, and all are checked. If this is interrupted, the next
+        one continues from there. Tags come along with the commits that they name.
 
         Args:
             remote: the other store. If it has no name here, branches are not remembered, and
@@ -93,13 +94,13 @@ class _Remotes(_Branches):
             branches: the branches to fetch; all of them, and all tags, if not given.
             prune: where all are fetched, forget here what is remembered of branches that are gone
                 there.
-            progress: called now and then with how many objects have been looked at.
+            progress: called from time to time with how many objects have been looked at.
 
         Returns:
-            What the branches of the other store are, and what travelled.
+            The branches of the other store, and the size of the transfer.
 
         Raises:
-            NotFoundError: there is no such remote, store or branch, or an object is missing there.
+            NotFoundError: the remote, store or branch does not exist, or an object is missing.
             ConflictError: a tag names one commit here and another there.
             CorruptObjectError: an object of the other store is damaged; no ref was moved.
             ReadOnlyError: this repository was opened for reading.
@@ -123,23 +124,23 @@ class _Remotes(_Branches):
         *,
         progress: Progress | None = None,
     ) -> TransferReport:
-        """Bring a branch to another store, whose branch must lie in the past of this one.
+        """Copy a branch to another store, whose branch must be in the past of this one.
 
-        Only what is missing travels, and it is checked on the way. If this breaks off, the next
-        one goes on from there. Tags of commits that are there then come along.
+        Only missing objects are copied, and all are checked. If this is interrupted, the next
+        one continues from there. Tags of commits that are there then come along.
 
         Args:
             remote: the other store.
             branch: the branch; it is made there if it is missing.
-            progress: called now and then with how many objects have been looked at.
+            progress: called from time to time with how many objects have been looked at.
 
         Returns:
-            Where the branch is now, and what travelled.
+            The commit of the branch there, and the size of the transfer.
 
         Raises:
             RefConflictError: the branch there has commits that are not in this one: pull first.
             ConflictError: a tag names one commit here and another there.
-            NotFoundError: there is no such remote, store or branch, or an object is missing here.
+            NotFoundError: the remote, store or branch does not exist, or an object is missing.
             CorruptObjectError: an object of this store is damaged; no ref was moved.
             ReadOnlyError: the other store does not accept writes.
             EngineError: one of the stores failed; try again.
@@ -170,7 +171,7 @@ class _Remotes(_Branches):
         progress: Progress | None = None,
         expect: Revision | None = None,
     ) -> Commit:
-        """Fetch a branch of another store and bring it into one here.
+        """Fetch a branch of another store and merge it into one here.
 
         The branch here is made if it is missing, and moved on if it has nothing of its own.
         Otherwise both are merged as `merge` does.
@@ -182,12 +183,12 @@ class _Remotes(_Branches):
             author: who merges; the repository's author if not given.
             message: why, if there is a merge commit.
             trailers: further facts by name for that commit.
-            resolutions: how to settle the conflict of each key, as in `merge`.
-            on_conflict: how to settle all other conflicts, as in `merge`.
+            resolutions: how to resolve the conflict of each key, as in `merge`.
+            on_conflict: how to resolve all other conflicts, as in `merge`.
             allow_mixed_vectors: as in `merge`; a branch that is made or moved on is taken as it is.
             allow_unrelated: merge also what has nothing in common with the branch here but the
                 first commit, as is so of a store that was named by mistake.
-            progress: called now and then with how many objects have been looked at.
+            progress: called from time to time with how many objects have been looked at.
             expect: the commit that the branch here must point at before it is moved; it must be
                 there then.
 
@@ -195,9 +196,9 @@ class _Remotes(_Branches):
             The commit that the branch here now points at.
 
         Raises:
-            ConflictError: a conflict is not settled; what was fetched stays.
+            ConflictError: a conflict is not resolved; what was fetched stays.
             RefConflictError: the branch here does not point at `expect`; what was fetched stays.
-            ValidationError: the two have nothing in common; what was fetched stays.
+            ValidationError: the two have no history in common; what was fetched stays.
             MnemosyneError: as `fetch` and `merge` raise.
         """
         options = Options(

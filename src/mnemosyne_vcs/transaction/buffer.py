@@ -1,4 +1,4 @@
-"""What a transaction has read and written, over the tree that it started from."""
+"""The reads and writes of a transaction, over the tree that it started from."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
@@ -29,10 +29,10 @@ MOST_DRAFTS = 512
 
 
 class Buffer:
-    """Writes that are not committed, and the reads that they rest on.
+    """Uncommitted writes, and the reads that they depend on.
 
-    A record that is put is a draft until it is compared with the one that it replaces: if they say
-    the same there is nothing to write. All drafts are compared at once when that is needed, at the
+    A record that is put is a draft until it is compared with the one that it replaces: if they are
+    equal, there is nothing to write. All drafts are compared at once when that is needed, at the
     latest for the commit.
 
     Args:

@@ -53,10 +53,10 @@ def test_the_canonical_url_has_one_form_and_no_password(url, canonical):
     ("tail", "said"),
     [
         ("", "names no repository"),
-        ("?repository=", "no name for a repository"),
+        ("?repository=", "not a valid repository name"),
         ("?repository=a&repository=b", "more than one"),
-        (f"?repository={'x' * 201}", "no name for a repository"),
-        ("?repository=a%00b", "no name for a repository"),
+        (f"?repository={'x' * 201}", "not a valid repository name"),
+        ("?repository=a%00b", "not a valid repository name"),
         ("?repository", "NAME=VALUE"),
         ("?repository=r#x", "fragment"),
         ("?repository=r&nonsense=1", "nonsense"),

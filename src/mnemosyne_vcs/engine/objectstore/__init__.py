@@ -1,1 +1,1 @@
-"""The engine for fleets: one repository below a prefix of a bucket on S3, or on what speaks S3."""
+"""The engine for fleets: one repository below a prefix of a bucket, on S3 or a compatible store."""

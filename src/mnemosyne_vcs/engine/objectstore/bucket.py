@@ -30,19 +30,19 @@ __all__ = ["Bucket", "Listed", "NoBucketError"]
 
 _IN_XML = re.compile(r"<Code>([^<]*)</Code>(?:.*?<Message>([^<]*)</Message>)?", re.DOTALL)
 _KEYLESS = re.compile(r"Missing (Secret)?AccessKey|/latest/")
-"""What is said if a key is missing, or if also the machine's own service in the cloud has none."""
+"""The messages for a missing key, also of the machine's own service in the cloud."""
 FIRST_RETRIES = 4
 _process = os.getpid()
-"""The process whose threads serve the requests: they are not there in a forked child."""
+"""The process whose threads serve the requests; a forked child does not have them."""
 
 
 class NoBucketError(NotFoundError):
-    """There is no such bucket."""
+    """The bucket does not exist."""
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """What a listing says of one object.
+    """One object in a listing.
 
     Attributes:
         name: its name below the prefix.
@@ -62,7 +62,7 @@ class Bucket:
         url: the bucket, the prefix, timeouts and pauses.
 
     Every method raises, beyond what it says:
-        NoBucketError: there is no such bucket.
+        NoBucketError: the bucket does not exist.
         BusyError: the store asks for less traffic.
         EngineError: the store is out of reach or refused, or this process was forked.
     """
@@ -78,19 +78,19 @@ class Bucket:
         """The bytes of an object.
 
         Raises:
-            NotFoundError: there is no such object.
+            NotFoundError: the object does not exist.
         """
         with self._asking(name):
             return bytes(obstore.get(self._store, name).bytes())
 
     def get_unless(self, name: str, tag: str | None) -> tuple[bytes, str] | None:
-        """The bytes and the tag of an object; None if it has this tag still.
+        """The bytes and the tag of an object; None if it still has this tag.
 
-        Without a tag it is tried again only `FIRST_RETRIES` times: so one meets a store, and an
-        endpoint that is wrong is to show soon.
+        Without a tag there are only `FIRST_RETRIES` retries: it is the first request to a store,
+        and a wrong endpoint must be reported soon.
 
         Raises:
-            NotFoundError: there is no such object.
+            NotFoundError: the object does not exist.
         """
         with self._asking(name):
             try:
@@ -106,7 +106,7 @@ class Bucket:
         """A part of an object.
 
         Raises:
-            NotFoundError: there is no such object.
+            NotFoundError: the object does not exist.
             CorruptObjectError: it is shorter.
         """
         with self._asking(name):
@@ -124,14 +124,14 @@ class Bucket:
         return part
 
     def put(self, name: str, data: bytes) -> None:
-        """Write an object, in place of the one of that name if there is one."""
+        """Write an object, replacing the one with that name if there is one."""
         with self._asking(name):
             obstore.put(self._store, name, data)
 
     def put_if(self, name: str, data: bytes, tag: str | None) -> str | None:
         """Write an object if the present one has this tag; without a tag, if there is none.
 
-        It is asked for once: one that was asked for twice might be refused as it has gone before.
+        There are no retries: a second request could be refused because the first one succeeded.
 
         Returns:
             The tag of what was written; None if nothing was.
@@ -157,13 +157,13 @@ class Bucket:
         """When an object was written, by the clock of the store.
 
         Raises:
-            NotFoundError: there is no such object.
+            NotFoundError: the object does not exist.
         """
         with self._asking(name):
             return obstore.head(self._store, name)["last_modified"]
 
     def delete(self, names: Collection[str]) -> None:
-        """Remove objects; those that are absent stay so."""
+        """Remove objects; absent ones are ignored."""
         if names:
             with self._asking(next(iter(names))):
                 obstore.delete(self._store, list(names))
@@ -177,7 +177,7 @@ class Bucket:
         return tag
 
     def require_own_process(self) -> None:
-        """Raise if this process was forked, before anything waits for what a lost thread holds."""
+        """Raise if this process was forked, before it waits for a lock of a lost thread."""
         if os.getpid() != _process:
             raise EngineError(
                 f"{self._url.canonical}: object storage does not work in a forked process; start "
@@ -248,7 +248,7 @@ def _new_store(url: ObjectStoreUrl, retries: int) -> S3Store:
 
 
 def _said(error: Exception) -> tuple[str, str]:
-    """The code of an answer of S3, if it is one, and what it says in one line."""
+    """The code of an answer of S3, if it is one, and its message in one line."""
     text = str(error)
     in_xml = _IN_XML.search(text)
     if in_xml:

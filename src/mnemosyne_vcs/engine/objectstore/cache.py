@@ -1,7 +1,7 @@
-"""Blocks that were read from afar, kept nearby: in memory, and in a directory if there is one.
+"""The cache of blocks that were read from the bucket: in memory, and optionally in a directory.
 
-What is kept needs no care for freshness: a block never changes. Whether it is still part of the
-store is for the engine to know, before it looks here.
+A block never changes, so the cache is never stale. The engine must know whether a block is still
+part of the store before it looks here.
 """
 
 # pyright: reportUnknownMemberType=false
@@ -40,12 +40,12 @@ DELETE FROM blocks WHERE n <= (SELECT min(n) + (max(n) - min(n)) / 8 FROM blocks
 class DiskCache:
     """Blocks in a directory, which any number of processes and repositories may share.
 
-    It is a SQLite file without care for durability. Bytes are compared with their ids, and what is
-    damaged counts as absent; so does everything while another process writes.
+    It is a SQLite file without care for durability. Bytes are compared with their ids; damaged
+    blocks count as absent, and so does everything while another process writes.
 
     Args:
-        directory: where; made if it is missing.
-        budget: how many bytes the file may take; what was stored first goes first.
+        directory: the directory; created if it does not exist.
+        budget: how many bytes the file may take; the oldest blocks are removed first.
 
     Raises:
         EngineError: the directory cannot be used.
@@ -65,7 +65,7 @@ class DiskCache:
             ) from error
 
     def get(self, ids: Collection[Id]) -> dict[Id, bytes]:
-        """The blocks that are there and sound."""
+        """The blocks that are there and undamaged."""
         wanted = list(ids)
         found: dict[Id, bytes] = {}
 
@@ -80,7 +80,7 @@ class DiskCache:
         return found
 
     def put(self, blocks: Mapping[Id, bytes]) -> None:
-        """Keep blocks, in place of what was stored first."""
+        """Store blocks, replacing the oldest ones."""
 
         def store(connection: apsw.Connection) -> None:
             with connection:
@@ -96,7 +96,7 @@ class DiskCache:
             self._close()
 
     def _use(self, work: Callable[[apsw.Connection], None]) -> None:
-        """Work on the file, in this thread alone. Where that fails the file is as good as empty."""
+        """Use the file in this thread alone. If that fails, the file counts as empty."""
         with self._lock:
             try:
                 work(self._open())
@@ -125,11 +125,11 @@ class DiskCache:
 
 
 class BlockCache:
-    """The blocks used last, up to so many bytes. Safe for use by many threads at once.
+    """The most recently used blocks, up to a size. Safe for use by many threads at once.
 
     Args:
         budget: how many bytes of blocks to keep in memory.
-        disk: where blocks that were read are kept besides, if anywhere.
+        disk: the cache on disk, if any.
     """
 
     def __init__(self, budget: int, disk: DiskCache | None = None) -> None:
@@ -155,12 +155,12 @@ class BlockCache:
         return found
 
     def keep(self, blocks: Mapping[Id, bytes]) -> None:
-        """Keep blocks in memory, in place of those that were used longest ago."""
+        """Keep blocks in memory, replacing the least recently used ones."""
         with self._lock:
             for block, data in blocks.items():
                 more = len(data) - len(self._blocks.get(block, b""))
                 self._blocks[block] = data
-                self._size += more  # right behind, so that no interrupt comes between
+                self._size += more  # directly after, so that no interrupt comes between
                 self._blocks.move_to_end(block)
             while self._size > self._budget:
                 oldest = next(iter(self._blocks))
@@ -169,13 +169,13 @@ class BlockCache:
                 self._size -= less
 
     def put(self, blocks: Mapping[Id, bytes]) -> None:
-        """Keep blocks that were read from afar."""
+        """Store blocks that were read from the bucket."""
         self.keep(blocks)
         if self._disk is not None:
             self._disk.put(blocks)
 
     def close(self) -> None:
-        """Close what is kept on disk; a later call opens it again."""
+        """Close the cache on disk; a later call opens it again."""
         if self._disk is not None:
             self._disk.close()
 

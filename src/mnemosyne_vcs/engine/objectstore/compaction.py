@@ -1,4 +1,4 @@
-"""Compaction: small packs become large ones, and what nothing names any more is removed."""
+"""Compaction: small packs become large ones, and unnamed objects are removed."""
 
 import time
 from collections.abc import Iterator
@@ -24,7 +24,7 @@ class Compaction:
     """Compaction of one repository.
 
     Args:
-        bucket: where the packs are.
+        bucket: the bucket.
         segments: the segments of the logs.
         head: the manifest.
         url: the store, for messages.
@@ -37,9 +37,9 @@ class Compaction:
         self._url = url
 
     def run(self) -> None:
-        """Rewrite packs that are small or hold deleted objects, and remove what nothing names.
+        """Rewrite packs that are small or hold deleted objects, and remove unnamed objects.
 
-        Other writers go on meanwhile. A reader that finds a pack gone looks into the manifest
+        Other writers can continue meanwhile. A reader that finds a pack gone reads the manifest
         again.
 
         Raises:
@@ -63,7 +63,7 @@ class Compaction:
     def _replace(
         self, before: Manifest, kept: list[Row], old: list[Pack], commits: dict[Id, int]
     ) -> None:
-        """Copy what is left in old packs into new ones, which stand behind those that are kept."""
+        """Copy what is left in old packs into new ones, placed after those that are kept."""
         began, rows = time.time(), list(kept)
         try:
             for objects in _gathered(self._bucket, old, commits):
@@ -81,7 +81,7 @@ class Compaction:
             return replace(manifest, packs=Log(new_token(), recent=(*rows, *later)))
 
         self._head.change(edit)
-        with suppress(EngineError):  # what stays is swept another time
+        with suppress(EngineError):  # the rest is removed another time
             self._bucket.delete([f"{packs.FOLDER}/{pack.name}" for pack in old])
 
     def _require_same(self, before: Manifest, now: Manifest) -> None:
@@ -89,7 +89,7 @@ class Compaction:
             raise BusyError(f"{self._url} was compacted or cleaned by others meanwhile; try again")
 
     def _sweep(self) -> None:
-        """Remove what no manifest names, once no writer can be about to name it."""
+        """Remove objects that no manifest names, once no writer can be about to name them."""
         listed = [*self._bucket.list(packs.FOLDER), *self._bucket.list(logs.FOLDER)]
         oldest = self._bucket.modified(NAME) - packs.ORPHAN_AGE
         named = self._head.steadily(self._named, self._head.newest())
@@ -105,7 +105,7 @@ class Compaction:
 
 
 def _gathered(bucket: Bucket, old: list[Pack], commits: dict[Id, int]) -> Iterator[dict[Id, bytes]]:
-    """The objects of packs, each once, as much at a time as a pack holds, like beside like."""
+    """The objects of packs, each once, a pack at a time, ordered by kind."""
     seen: set[Id] = set()
     objects: dict[Id, bytes] = {}
     size = 0
@@ -125,7 +125,7 @@ def _gathered(bucket: Bucket, old: list[Pack], commits: dict[Id, int]) -> Iterat
 
 
 def _ordered(objects: dict[Id, bytes], commits: dict[Id, int]) -> dict[Id, bytes]:
-    """Commits, oldest first, then nodes and records, then vectors: what is read together."""
+    """Commits, oldest first, then nodes and records, then vectors: as they are read together."""
 
     def rank(block: Id) -> tuple[int, int]:
         if block in commits:

@@ -1,4 +1,4 @@
-"""How long a change of the manifest waits for others, and what it does not know of itself."""
+"""Deadlines and unknown outcomes of a change of the manifest."""
 
 import random
 import time
@@ -10,19 +10,19 @@ from mnemosyne_vcs.errors import BusyError, EngineError
 __all__ = ["TERM", "Waiting"]
 
 TERM = 5.0
-"""For how many seconds a lease that stays as it is keeps others out."""
+"""The seconds for which an unchanged lease keeps others out."""
 
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 
 
 class Waiting:
-    """How long a change has waited for others, and for whom, and what it does not know.
+    """The waits of a change of the manifest, and its unknown outcomes.
 
     Args:
         timeout: seconds to wait in all.
 
     Attributes:
-        unsure: the version upon which a put may have landed or may still land.
+        unsure: the version after which a put may have landed or may still land.
     """
 
     def __init__(self, timeout: float) -> None:
@@ -35,7 +35,7 @@ class Waiting:
         self.unsure: int | None = None
 
     def abandoned(self, manifest: Manifest) -> bool:
-        """Whether the lease in a manifest has stood for too long."""
+        """Whether the lease in a manifest has not changed for too long."""
         if manifest.lease != self._lease:
             self._lease, self._since = manifest.lease, time.monotonic()
         return time.monotonic() - self._since > TERM
@@ -47,7 +47,7 @@ class Waiting:
             version: the version that it was to follow.
 
         Returns:
-            For how many seconds puts have failed.
+            The seconds for which puts have failed.
         """
         now = time.monotonic()
         self.unsure = version
@@ -55,14 +55,14 @@ class Waiting:
         return now - self._failing
 
     def answered(self) -> None:
-        """Note that the store has said whether a put went."""
+        """Note that the outcome of a put is known."""
         self._failing = None
 
     def settle(self, version: int, url: str) -> None:
-        """Take it that no put has landed, as the token is not among those of the newest version.
+        """Conclude that no put has landed, since the newest version does not have the token.
 
         Raises:
-            EngineError: that version has forgotten the tokens of so long ago.
+            EngineError: that version does not have tokens that old any more.
         """
         if self.unsure is None or version == self.unsure:
             return
@@ -74,12 +74,12 @@ class Waiting:
         self.unsure = None
 
     def pause(self) -> None:
-        """Wait, longer each time; not at all at first, when one was merely not up to date."""
+        """Wait, longer each time; not at all at first, when this process was only out of date."""
         time.sleep(random.uniform(0.5, 1.0) * self._pause)
         self._pause = min(max(self._pause * 1.5, FIRST_PAUSE), LONGEST_PAUSE)
 
     def require_time(self, url: str) -> None:
-        """Raise if the time is over, which begins with the first call."""
+        """Raise if the time is over, counted from the first call."""
         now = time.monotonic()
         self._began = self._began or now
         if now - self._began > self._timeout:

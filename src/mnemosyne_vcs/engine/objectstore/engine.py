@@ -34,7 +34,7 @@ PORTION_BYTES = 16_000_000
 
 @dataclass(slots=True)
 class _Draft:
-    """What `exclusive` has come to so far, which only its thread sees.
+    """The state inside `exclusive`, which only its thread sees.
 
     Attributes:
         base: the state of the repository before.
@@ -56,12 +56,12 @@ class ObjectStoreEngine:
 
     A write is one pack of the objects and one conditional put of the manifest; it is as durable as
     the answer of the store says. Writers of one repository take turns, whatever refs they move.
-    `exclusive` gathers what is done and puts it in the end. Threads that move the same ref take
-    turns before they put anything, so that who comes too late has nothing to remove.
+    `exclusive` collects the changes and puts them at the end. Threads that move the same ref take
+    turns before they put anything, so that a thread that is too late has nothing to remove.
 
     Args:
         url: the bucket, the prefix, timeouts and caches.
-        create: make the repository if it is missing.
+        create: create the repository if it does not exist.
         read_only: refuse every write.
         busy_timeout: seconds to wait for other writers.
 
@@ -155,13 +155,13 @@ class ObjectStoreEngine:
         try:
             now = self._head.change(edit)
         except RefConflictError:
-            with suppress(EngineError):  # what stays is found by compaction
+            with suppress(EngineError):  # compaction finds the rest
                 self._bucket.delete([f"{packs.FOLDER}/{row[0]}" for row in rows])
             raise
         self._cache.keep(self._from(rows, objects, now))
 
     def close(self) -> None:
-        """See `Engine.close`. Connections to the store end by themselves."""
+        """See `Engine.close`. Idle connections to the store are closed automatically."""
         self._cache.close()
 
     @guarded
@@ -169,8 +169,8 @@ class ObjectStoreEngine:
         """See `Exclusive.exclusive`. Inside another one of the same thread it joins that one.
 
         Raises:
-            BusyError: also if this process stood still for so long that others took it for dead;
-                what was done is undone.
+            BusyError: also if this process stalled for so long that others broke its lease; the
+                changes are undone.
         """
         self._require_writable()
         draft, me = self._draft(), get_ident()
@@ -283,7 +283,7 @@ class ObjectStoreEngine:
         return self._head.steadily(ask, self._now())
 
     def delete(self, ids: Collection[Id]) -> None:
-        """See `Deletes.delete`. The room is given back by `compact`."""
+        """See `Deletes.delete`. `compact` returns the space."""
         gone = set(ids)
         self._require_writable()
         draft = self._draft()
@@ -304,14 +304,14 @@ class ObjectStoreEngine:
         draft.deleted |= gone
 
     def compact(self) -> None:
-        """See `HasSpace.compact`: small packs become one, and what nothing names is removed."""
+        """See `HasSpace.compact`: merges small packs, and removes unnamed objects."""
         self._require_writable()
         if self._draft() is not None:
             raise EngineError(f"{self.url} cannot be compacted inside a transaction")
         Compaction(self._bucket, self._segments, self._head, self.url).run()
 
     def _now(self) -> Manifest:
-        """The state that this thread sees: of its `exclusive`, else the newest there is."""
+        """The state that this thread sees: that of its `exclusive`, else the newest."""
         draft = self._draft()
         return draft.manifest if draft else self._head.newest()
 
@@ -329,7 +329,7 @@ class ObjectStoreEngine:
             self._head.newest().written((), update, self.url)
 
     def _store(self, objects: Mapping[Id, bytes], root: Id | None = None) -> list[Row]:
-        """Put objects in packs, which are no part of the store before the manifest names them."""
+        """Put objects in packs, which are not part of the store until the manifest names them."""
         rows: list[Row] = []
         for pack, data in packs.make_packs(objects, new_token(), root):
             self._bucket.put(f"{packs.FOLDER}/{pack.name}", data)
@@ -380,7 +380,7 @@ class ObjectStoreEngine:
             return set(places.ids())
 
     def _portions(self, ids: Collection[Id], now: Manifest) -> list[list[Id]]:
-        """Objects in the order in which they are stored, as many at a time as make sense."""
+        """Objects in the order in which they are stored, in batches."""
         with self._places.at(now.packs) as places:
             found = places.find(ids)
         ordered = sorted(found, key=lambda block: (found[block].pack, found[block].start))
@@ -402,7 +402,7 @@ class ObjectStoreEngine:
         *,
         fresh: bool,
     ) -> dict[Id, T]:
-        """What is known of objects by a manifest; if it may be old, also by the newest."""
+        """The known places of objects by a manifest; if it may be old, also by the newest."""
         if not ids:
             return {}
         found = self._head.steadily(lambda now: get(ids, now), manifest)

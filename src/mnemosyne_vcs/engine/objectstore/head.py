@@ -1,13 +1,12 @@
 """The manifest as this process knows it, and its changes: one after the other, none lost.
 
-A change is made to the newest manifest and put on condition that it is the newest still; else it
+A change is made to the newest manifest and put on condition that it is still the newest; else it
 is made again. A change whose answer was lost is found by its token.
 
-The write lock is a lease: an id in the manifest, which its holder renews while he lives. Whoever
-finds a strange one waits until it goes, and takes it for abandoned once it has stood unchanged
-for `deadline.TERM` by his own clock. That is for fairness only: the holder's change too is
-conditional, and fails if his lease was broken. (DynamoDB's lock client tells dead holders the same
-way.)
+The write lock is a lease: an id in the manifest, which its holder renews. A writer that finds
+another's lease waits; a lease unchanged for `deadline.TERM` seconds by the writer's own clock
+counts as abandoned. That is for fairness only: the holder's change is conditional too, and fails
+if its lease was broken. (DynamoDB's lock client detects dead holders in the same way.)
 """
 
 import os
@@ -50,7 +49,7 @@ class Lease:
     """The write lock, while it is held.
 
     Attributes:
-        manifest: the manifest that shall stand once the lock is given back.
+        manifest: the manifest to put when the lock is released.
     """
 
     manifest: Manifest
@@ -66,7 +65,7 @@ class Head:
     """The newest manifest of one repository. Safe for use by many threads at once.
 
     Args:
-        bucket: where it is.
+        bucket: the bucket.
         segments: the segments of its logs.
         url: the store, for messages.
         busy_timeout: seconds that a change waits for others.
@@ -90,10 +89,10 @@ class Head:
         self._writer = Lock()
 
     def create(self) -> None:
-        """Make the manifest of an empty repository, unless there is one.
+        """Create the manifest of an empty repository, unless there is one.
 
         Raises:
-            EngineError: the store does not heed conditions, or failed.
+            EngineError: the store ignores conditions, or failed.
         """
         first = manifests.encode(manifests.new_manifest(new_token()))
         tag = self._bucket.put_if(manifests.NAME, first, None)
@@ -105,10 +104,10 @@ class Head:
         return self._known.manifest if self._known else self.newest()
 
     def newest(self) -> Manifest:
-        """The newest manifest there is.
+        """The newest manifest.
 
         Raises:
-            NotFoundError: there is none, or no such bucket.
+            NotFoundError: there is no manifest, or the bucket does not exist.
             CorruptObjectError: it is damaged.
             FormatVersionError: a newer version wrote it.
             EngineError: the store failed.
@@ -116,7 +115,7 @@ class Head:
         return self._fetch().manifest
 
     def steadily(self, ask: Callable[[Manifest], T], manifest: Manifest) -> T:
-        """What a function finds by a manifest, or by a newer one if that was rewritten meanwhile.
+        """The result of a function of a manifest; of a newer one if that was rewritten meanwhile.
 
         Raises:
             CorruptObjectError: something that the newest manifest names is not there.
@@ -152,11 +151,11 @@ class Head:
 
     @guarded
     def lease(self) -> Generator[Lease]:
-        """The write lock. What it holds in the end is put; nothing is, after an exception.
+        """The write lock. Its manifest is put at the end, unless there is an exception.
 
         Raises:
-            BusyError: others held the lock for longer than the busy timeout; or others took this
-                one for abandoned, as this process stood still, and nothing was changed.
+            BusyError: others held the lock for longer than the busy timeout; or others broke this
+                one because this process stalled, and nothing was changed.
             EngineError: the store failed; whether the change was made is unknown.
         """
         with locked(self._writer, self._busy_timeout, self.busy):
@@ -171,16 +170,16 @@ class Head:
             except BaseException as error:
                 told = isinstance(error, MnemosyneError)
                 if not (told and ending):
-                    with suppress(MnemosyneError):  # the lock is found abandoned later
+                    with suppress(MnemosyneError):  # the lock counts as abandoned later
                         self._give_up(token, look=not told)
                 raise
 
     def _give_up(self, token: str, *, look: bool) -> None:
-        """Let others have the lock.
+        """Release the lock.
 
         Args:
-            token: who holds it, or was about to.
-            look: ask the store who does, as an interrupt may have kept this process from seeing it.
+            token: the id of its holder.
+            look: read the holder from the store, since an interrupt may have hidden it.
         """
         if look:
             self._fetch()
@@ -196,7 +195,7 @@ class Head:
 
     @guarded
     def _renewed(self, token: str) -> Generator[None]:
-        """Show others that the holder of the lock lives."""
+        """Renew the lease while its holder lives."""
         going_on = Lock()
         going_on.acquire()
         renewing = Thread(target=self._renew, args=(token, going_on), daemon=True)
@@ -216,7 +215,7 @@ class Head:
                 self._require_holder(token, manifest)
                 return replace(manifest, lease=lease)
 
-            with suppress(MnemosyneError):  # whether the lock is lost is found in the end
+            with suppress(MnemosyneError):  # a lost lock is detected at the end
                 self._until_it_lands(edit, new_token(), own=token)
 
     def _require_holder(self, token: str, manifest: Manifest) -> None:
@@ -254,13 +253,13 @@ class Head:
             waiting.require_time(self._url)
 
     def _free(self, manifest: Manifest, own: str | None, waiting: Waiting) -> Manifest | None:
-        """The manifest to change, if no other holds the lock."""
+        """The manifest to change, if no other writer holds the lock."""
         if _holder(manifest) in (None, own):
             return manifest
         return replace(manifest, lease=None) if waiting.abandoned(manifest) else None
 
     def _refetch(self, waiting: Waiting) -> _Known:
-        """The newest manifest. Not to reach it is no mere delay if a change may have been made."""
+        """The newest manifest; raises at once if it cannot be read and an outcome is unknown."""
         try:
             return self._fetch()
         except BusyError as error:
@@ -269,7 +268,7 @@ class Head:
             raise EngineError(error.message) from error
 
     def _put(self, changed: Manifest, base: _Known, waiting: Waiting) -> bool:
-        """Put a changed manifest in place of the one that it was made from; tells if that went.
+        """Replace the manifest that a changed one was made from; returns whether that landed.
 
         If the answer is lost, the caller finds out; a put that is under way still cannot land
         once another one has.
@@ -287,7 +286,7 @@ class Head:
         return True
 
     def _discard(self, before: Manifest, after: Manifest) -> None:
-        """Remove the segments that were merged into others; what fails here, compaction finds."""
+        """Remove segments that were merged into others; compaction removes the rest."""
         with suppress(MnemosyneError):
             self._bucket.delete([f"{FOLDER}/{name}" for name in before.segments - after.segments])
 
@@ -317,7 +316,7 @@ class Head:
         return self._advance(_Known(manifests.decode(data, self._url), tag))
 
     def _advance(self, found: _Known) -> _Known:
-        """Keep a manifest, unless a newer one came in between; gives the newer of both."""
+        """Keep a manifest, unless a newer one is known; returns the newer one."""
         known = self._known
         newer = (
             known is not None
@@ -339,7 +338,7 @@ class Head:
         ):
             self._bucket.delete([manifests.NAME])
             raise EngineError(
-                f"{self._url}: the store does not heed If-None-Match and If-Match on a put, "
+                f"{self._url}: the store ignores If-None-Match and If-Match on a put, "
                 "without which concurrent writers would lose data; use another store"
             )
 
@@ -351,5 +350,5 @@ class Head:
 
 
 def _holder(manifest: Manifest) -> str | None:
-    """By what the holder of the lock knows its lease, however often that was renewed."""
+    """The part of a lease that its renewals do not change."""
     return manifest.lease and manifest.lease.partition(".")[0]

@@ -1,10 +1,10 @@
 """Append-only lists that do not fit into the manifest: sealed segments, and the newest rows.
 
-Rows are added to the newest, which the manifest holds. When these are many they become a segment,
-an object of its own that never changes; when segments without a giant among them are many they
-become one. So n rows lie in O(log n) segments, each row is rewritten O(log n) times, and who knows
-the first rows of a log reads only the segments of the others. (The scheme is that of log-structured
-merge trees.)
+Rows are added to the newest ones, which the manifest holds. When these are many, they become a
+segment, an object that never changes; when there are many segments of similar size, they become
+one. So n rows are in O(log n) segments, each row is rewritten O(log n) times, and a reader that
+knows the first rows of a log reads only the segments of the others. (The scheme is that of
+log-structured merge trees.)
 """
 
 import hashlib
@@ -51,9 +51,9 @@ class Log:
     """A list that grows at its end.
 
     Attributes:
-        epoch: what a log is given anew when its rows change otherwise than by growing.
+        epoch: a random text, changed when rows change otherwise than by being appended.
         sealed: the segments, in order.
-        recent: the rows behind them.
+        recent: the rows after them.
     """
 
     epoch: str
@@ -62,7 +62,7 @@ class Log:
 
     @property
     def count(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(segment.rows for segment in self.sealed) + len(self.recent)
 
     def with_rows(self, rows: Sequence[Row]) -> "Log":
@@ -74,7 +74,7 @@ class Segments:
     """The segments of a repository's logs.
 
     Args:
-        bucket: where they are.
+        bucket: the bucket.
         url: the store, for messages.
     """
 
@@ -87,7 +87,7 @@ class Segments:
 
         Args:
             log: the log.
-            after: how many rows at its beginning to leave out; their segments are not read.
+            after: how many rows at its beginning to skip; their segments are not read.
 
         Raises:
             NotFoundError: a segment is gone; the log was rewritten meanwhile.
@@ -132,9 +132,9 @@ class Segments:
 
 
 def _mergeable(segments: Sequence[Segment]) -> int:
-    """How many of the last segments to make one: `FAN` or more of which none outweighs the others.
+    """How many of the last segments to merge: `FAN` or more of which none outweighs the others.
 
-    So whoever is rewritten is part of a segment at least twice as large then.
+    So a row that is rewritten is then in a segment at least twice as large.
     """
     sizes = [segment.size for segment in segments]
     return next(
@@ -143,7 +143,7 @@ def _mergeable(segments: Sequence[Segment]) -> int:
 
 
 class Follower(Generic[T]):
-    """What the rows of a log come to, carried along as the log grows.
+    """A value computed from the rows of a log, updated as the log grows.
 
     Args:
         segments: the segments of the log.
@@ -182,7 +182,7 @@ class Follower(Generic[T]):
                 self._epoch, self._count, self._value = log.epoch, 0, self._make()
             if log.count > self._count:
                 rows = list(self._segments.rows(log, self._count))
-                self._epoch = ""  # an interrupt leaves a part, with which nothing can go on
+                self._epoch = ""  # an interrupt leaves a partial value, which cannot be used
                 self._add(self._value, iter(rows))
                 self._epoch, self._count = log.epoch, log.count
             yield self._value

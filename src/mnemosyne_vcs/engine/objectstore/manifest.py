@@ -1,8 +1,8 @@
-"""The manifest: one object that says what a repository in an object store is at this moment.
+"""The manifest: the one object with the state of a repository in an object store.
 
 It names the refs, the settings, and the logs of packs, of moves of refs and of the history index.
-Every change of the repository is one conditional put of it. (So is a table of Apache Iceberg what
-its current metadata file says, which writers swap for the next.)
+Every change of the repository is one conditional put of it. (Apache Iceberg
+keeps the state of a table in a metadata file in the same way.)
 """
 
 import hashlib

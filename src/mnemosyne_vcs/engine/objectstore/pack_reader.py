@@ -25,7 +25,7 @@ class PackReader:
     """Reads objects where they are, several packs at once.
 
     Args:
-        bucket: where the packs are.
+        bucket: the bucket.
         cache: takes up what was read.
         url: the store, for messages.
     """

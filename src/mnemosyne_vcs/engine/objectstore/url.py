@@ -69,8 +69,8 @@ def parse_url(url: str) -> ObjectStoreUrl:
     canonical = f"s3://{bucket}" + (f"/{prefix}" if prefix else "")
     if prefix and not all(map(_PART.fullmatch, prefix.split("/"))):
         raise ValidationError(
-            f"{canonical!r}: {prefix!r} is no prefix: between single '/' use letters, digits and "
-            "._=+@,-"
+            f"{canonical!r}: {prefix!r} is not a valid prefix: between single '/' use letters, "
+            "digits and ._=+@,-"
         )
     options = _options(canonical, query)
     if query:

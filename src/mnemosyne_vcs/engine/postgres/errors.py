@@ -101,7 +101,9 @@ def connection_error(url: str, error: psycopg.Error) -> MnemosyneError:
     if any(words in said for words in _FULL):
         return BusyError(f"{url} takes no more connections now: {said}; try again")
     if "invalid" in said and "value" in said:
-        return ValidationError(f"{url!r} is no PostgreSQL URL: {said}; correct that part of it")
+        return ValidationError(
+            f"{url!r} is not a valid PostgreSQL URL: {said}; correct that part of it"
+        )
     if "database" in said and "does not exist" in said:
         return NotFoundError(f"{url}: {said}; make the database with createdb, or correct the URL")
     if any(words in said for words in _REFUSED):

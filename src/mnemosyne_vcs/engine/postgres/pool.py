@@ -67,7 +67,7 @@ class Connections:
         except psycopg.Error as error:
             said = " ".join(str(error).split())
             raise ValidationError(
-                f"{self._shown!r} is no PostgreSQL URL: {said}; correct that part of it"
+                f"{self._shown!r} is not a valid PostgreSQL URL: {said}; correct that part of it"
             ) from None
         self._idle: deque[Connection] = deque()
         self._begin_anew()

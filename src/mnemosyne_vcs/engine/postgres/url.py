@@ -65,7 +65,7 @@ def parse_url(url: str) -> PostgresUrl:
 def _checked(name: str, shown: str) -> str:
     if not 0 < len(name) <= MAX_NAME or not name.isprintable():
         raise ValidationError(
-            f"{shown!r}: {name[:40]!r} is no name for a repository: "
+            f"{shown!r}: {name[:40]!r} is not a valid repository name: "
             f"use 1 to {MAX_NAME} printable characters"
         )
     return name

@@ -294,7 +294,7 @@ class StoreFile:
         version = int.from_bytes(header[60:64], "big")
         if not header.startswith(b"SQLite format 3\0") or header[68:72] != APPLICATION:
             raise EngineError(
-                f"{self.path} is no Mnemosyne store; name another file (this one is unchanged)"
+                f"{self.path} is not a Mnemosyne store; name another file (this one is unchanged)"
             )
         if version != FORMAT:
             raise FormatVersionError(
@@ -381,7 +381,7 @@ class StoreFile:
         directory = Path(self.path).parent
         existing = next(above for above in (directory, *directory.parents) if above.exists())
         if not existing.is_dir():
-            return EngineError(f"{self.path} cannot be made: {existing} is no directory")
+            return EngineError(f"{self.path} cannot be created: {existing} is not a directory")
         if not os.access(existing, os.W_OK):
             return ReadOnlyError(f"{self.path} cannot be made: {existing} cannot be written")
         return self.error(error) if isinstance(error, apsw.Error) else self._unreachable(error)
