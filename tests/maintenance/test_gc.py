@@ -21,6 +21,7 @@ from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.testing import FaultyEngine
+from mnemosyne_vcs.testing._peers import fresh
 from mnemosyne_vcs.testing.repository._fixtures import Clock
 from mnemosyne_vcs.testing.repository.gc import AT_ONCE, GcContract, abandon, stored
 
@@ -191,3 +192,28 @@ def links_in(value: object) -> Iterator[bytes]:
                 yield from links_in(item)
         case _:
             pass
+
+
+def test_a_dry_run_reads_no_garbage():
+    repo = fresh()
+    abandon(repo)
+    engine = Asked(repo.blocks.engine)
+    report = Repository(engine).gc(keep_reflog=AT_ONCE, dry_run=True)
+    before = repo.blocks.engine.read(stored(repo))
+    repo.gc(keep_reflog=AT_ONCE)
+    garbage = before.keys() - stored(repo)
+    assert (report.objects, report.bytes) == (len(garbage), sum(len(before[b]) for b in garbage))
+    assert garbage.isdisjoint(engine.read_ids)
+    assert garbage
+
+
+class Asked(FaultyEngine):
+    """Notes which objects are read."""
+
+    def __init__(self, engine):
+        super().__init__(engine)
+        self.read_ids: set[bytes] = set()
+
+    def read(self, ids):
+        self.read_ids.update(ids)
+        return super().read(ids)

@@ -4,7 +4,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
-from itertools import count
+from itertools import count, repeat
 
 import pytest
 
@@ -103,6 +103,12 @@ class TestOnlyWhatIsMissingTravels:
         repo.undo()
         assert repo.resolve().tree == before.tree
         assert copy.fetch(repo).objects == 1
+
+    def test_what_is_there_is_not_read_back(self):
+        repo, copy = filled(), fresh()
+        copy.fetch(repo)
+        far = FaultyEngine(copy.blocks.engine, repeat("before"), calls=("read",))
+        assert repo.push(Repository(far), "side").objects == 0
 
     def test_few_questions_are_asked_of_a_store_that_lacks_little(self):
         repo = fresh()

@@ -14,21 +14,28 @@ from mnemosyne_vcs.testing._children import STORE_CHILD, Child
 
 __all__ = ["Clock", "RepositoryFixtures", "needs"]
 
-F = TypeVar("F", bound=Callable[..., object])
+T = TypeVar("T", bound=Callable[..., object])
 
 
-def needs(*capabilities: str) -> Callable[[F], F]:
-    """Skip a test where the engine cannot do what it is about.
+def needs(*capabilities: str) -> Callable[[T], T]:
+    """Skip a test, or all that a class defines, where the engine cannot do what it is about.
 
     Args:
         capabilities: names of attributes of `Capabilities`.
     """
 
-    def mark(test: F) -> F:
-        test.__dict__["needs"] = capabilities
-        return test
+    def mark(target: T) -> T:
+        for test in _tests_of(target):
+            test.needs = capabilities
+        return target
 
     return mark
+
+
+def _tests_of(target: object) -> list[Any]:
+    if not isinstance(target, type):
+        return [target]
+    return [test for name, test in vars(target).items() if name.startswith("test_")]
 
 
 class Clock:
@@ -54,7 +61,9 @@ class RepositoryFixtures:
         """Skip a test that needs what the engine cannot do; see `needs`."""
         wanted: tuple[str, ...] = getattr(request.function, "needs", ())
         if wanted:
-            can = self._capabilities(request.getfixturevalue("url"))
+            given = "url" in request.fixturenames
+            url = request.getfixturevalue("url") if given else request.getfixturevalue("new_url")()
+            can = self._capabilities(url)
             if lacking := [name for name in wanted if getattr(can, name) is None]:
                 pytest.skip(f"the engine cannot do this: {', '.join(lacking)}")
 
@@ -62,7 +71,7 @@ class RepositoryFixtures:
     def _capabilities(cls, url: str) -> Capabilities:
         """What the engine of a URL can do; a store is opened for that once."""
         known: dict[str, Capabilities] = cls.__dict__.get("_known", {})
-        scheme = url.partition("://")[0]
+        scheme = url.partition("://")[0] if "://" in url else "path"
         if scheme not in known:
             engine = open_engine(url, create=True)
             known = {**known, scheme: Capabilities.of(engine)}

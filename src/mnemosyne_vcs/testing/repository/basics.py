@@ -22,7 +22,7 @@ from mnemosyne_vcs import (
     ValidationError,
 )
 from mnemosyne_vcs.format.objects import is_vector
-from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures, needs
 
 __all__ = ["BasicsContract"]
 
@@ -358,6 +358,7 @@ class BasicsContract(RepositoryFixtures):
         assert [h.record.key for h in one.at().search([1, 0])] == ["a", "b"]
         assert one.url == two.url
 
+    @needs("enumerate")
     def test_backup_is_a_store_of_its_own(self, repo: Repository, tmp_path: Path):
         repo.put("a", 1, embedding=[1, 2])
         repo.create_tag("v1")
@@ -395,6 +396,7 @@ class BasicsContract(RepositoryFixtures):
             assert second.content == "second"
         assert first.embedding.tolist() == second.embedding.tolist() == [1.0, 2.0]
 
+    @needs("enumerate")
     def test_a_transaction_writes_only_what_stands_at_its_end(self, repo: Repository):
         engine = repo.blocks.engine
         before = set(engine.ids())

@@ -4,7 +4,7 @@
 import pytest
 
 from mnemosyne_vcs import NotFoundError, Provenance, Repository
-from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures, needs
 
 __all__ = ["BlameContract"]
 
@@ -139,6 +139,7 @@ class BlameContract(RepositoryFixtures):
         assert [blame.key for blame in repo.blame_all()] == ["t/a", "t/b", "t/c", "u"]
         assert [blame.commit.author for blame in repo.blame_all("t/", "main~4")] == ["ann"]
 
+    @needs("delete", "enumerate")
     def test_blame_of_a_picked_record_whose_writer_is_gone(self, repo: Repository):
         from datetime import timedelta
 

@@ -17,7 +17,7 @@ from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.testing._children import Child, go
 from mnemosyne_vcs.testing._races import race
-from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures, needs
 
 __all__ = ["GcContract"]
 
@@ -37,6 +37,7 @@ def abandon(repo: Repository, name: str = "trial", count: int = 3) -> str:
     return head
 
 
+@needs("delete", "enumerate", "lock")
 class GcContract(RepositoryFixtures):
     """What a repository promises of garbage collection."""
 

@@ -4,7 +4,7 @@
 import pytest
 
 from mnemosyne_vcs import ConflictError, NotFoundError, Provenance, Repository, ValidationError
-from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures, needs
 
 __all__ = ["HistoryContract"]
 
@@ -125,6 +125,7 @@ class HistoryContract(RepositoryFixtures):
         with pytest.raises(ValidationError):
             repo.undo(0)
 
+    @needs("history")
     def test_the_history_index_can_be_rebuilt(self, repo: Repository):
         from mnemosyne_vcs.history.index import complete_index
 

@@ -11,7 +11,7 @@ from mnemosyne_vcs import EngineError, NotFoundError, Repository
 from mnemosyne_vcs.engine.protocol import IndexEntry
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id
-from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures, needs
 
 __all__ = ["HistoryIndexContract"]
 
@@ -56,6 +56,7 @@ def answer(repo: Repository, key: str, branch: str) -> object:
     return blame, log, [(b.key, b.commit.id) for b in repo.history(key, branch)]
 
 
+@needs("history", "list_history")
 class HistoryIndexContract(RepositoryFixtures):
     """What a repository promises of the history index, right or wrong."""
 

@@ -18,7 +18,7 @@ from mnemosyne_vcs import (
     ValidationError,
 )
 from mnemosyne_vcs.testing import Fault, FaultyEngine
-from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures, needs
 
 __all__ = ["MergeContract"]
 
@@ -113,6 +113,7 @@ class MergeContract(RepositoryFixtures):
         assert back.tree == commit.tree
         assert back.parents == (commit.parents[1], commit.id)
 
+    @needs("reflog")
     def test_a_merge_commit_is_written_unless_fast_forward_is_asked_for(self, repo: Repository):
         repo.create_branch("trial")
         repo.put("a", 1, branch="trial")
@@ -575,6 +576,7 @@ class MergeContract(RepositoryFixtures):
         repo.merge(ours, into="trial", on_conflict="ours")
         assert conflicts_of(repo) == [("k", "edit/edit", ("v", "w"))]
 
+    @needs("history", "list_history")
     def test_the_index_rebuilt_says_the_same_of_merges(self, fork: Any):
         repo = fork(
             both(put("f", {"a": 1, "b": 1}), put("c", 1)),

@@ -16,7 +16,7 @@ from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.maintenance.verify import verify_objects
 from mnemosyne_vcs.testing._peers import Disturbed, fresh
-from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
+from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures, needs
 
 __all__ = ["VerifyContract"]
 
@@ -78,6 +78,7 @@ ACTS: dict[str, Act] = {
 class VerifyContract(RepositoryFixtures):
     """What a repository promises of verification."""
 
+    @needs("delete", "enumerate", "lock")
     def test_what_a_collector_takes_while_it_reads_is_not_damage(self, repo: Repository):
         repo.put("a", 1, embedding=[1.0, 2.0])
 
@@ -88,6 +89,7 @@ class VerifyContract(RepositoryFixtures):
         assert len(times) > 5
         assert set(times) == {None}
 
+    @needs("delete", "enumerate", "lock")
     def test_two_collectors_do_not_disturb_each_other(self, repo: Repository):
         repo.put("a", 1, embedding=[1.0, 2.0])
         times = list(disturbed(repo, lambda other: other.gc(keep_reflog=AT_ONCE)))
@@ -98,6 +100,7 @@ class VerifyContract(RepositoryFixtures):
         }
         assert repo.verify().ok
 
+    @needs("delete", "enumerate", "lock")
     def test_what_is_copied_while_it_is_collected_is_whole(self, repo: Repository, tmp_path: Path):
         repo.put("a", 1, embedding=[1.0, 2.0])
         names = count()
@@ -121,6 +124,7 @@ class VerifyContract(RepositoryFixtures):
             assert set(disturbed(repo, act)) == {None}
         assert list(tmp_path.glob(".*")) == []
 
+    @needs("delete", "enumerate", "lock")
     @pytest.mark.parametrize("act", ACTS)
     def test_who_reads_a_branch_that_is_collected_is_told_so(self, repo: Repository, act: str):
         repo.put("a", 1, embedding=[1.0, 2.0])
@@ -130,6 +134,7 @@ class VerifyContract(RepositoryFixtures):
             assert "backup" not in str(error)
             assert "garbage collected" in str(error) or "there is no" in str(error)
 
+    @needs("delete", "enumerate", "lock")
     def test_a_snapshot_of_a_collected_commit_says_what_became_of_it(self, repo: Repository):
         head = on_trial(repo)
         now = Repository(repo.blocks.engine).at("trial")
@@ -146,6 +151,7 @@ class VerifyContract(RepositoryFixtures):
             repo.at(head)
         assert repo.verify().ok
 
+    @needs("delete", "enumerate", "lock")
     def test_what_refs_still_reach_and_is_missing_is_damage(self, repo: Repository):
         repo.put("a", 1)
         shared = repo.put("a", 2, embedding=[1.0, 2.0])
@@ -166,6 +172,7 @@ class VerifyContract(RepositoryFixtures):
         with pytest.raises(NotFoundError, match=shared.tree):
             repo.gc(keep_reflog=AT_ONCE)
 
+    @needs("delete", "enumerate", "lock")
     def test_a_listed_object_that_is_not_given_is_damage(self, repo: Repository):
         repo.put("a", 1)
         engine = repo.blocks.engine
@@ -176,6 +183,7 @@ class VerifyContract(RepositoryFixtures):
         engine.ids = lambda prefix=b"": iter([*ids(prefix), parse_id(head)])
         assert [problem.object for problem in repo.verify().problems] == [head]
 
+    @needs("delete", "enumerate", "lock")
     def test_refs_to_nothing_are_damage(self, repo: Repository):
         repo.put("a", 1)
         head = parse_id(repo.put("b", 1).id)
