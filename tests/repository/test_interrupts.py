@@ -1,5 +1,6 @@
 """An interrupt at any instant costs nothing: what was taken is given back, the store goes on."""
 
+import gc
 import os
 import random
 from collections.abc import Callable
@@ -18,8 +19,9 @@ EACH = int(os.environ.get("INTERRUPTS_OF_EACH", "25"))
 ROUNDS = int(os.environ.get("INTERRUPTS", "1000"))
 SEED = os.environ.get("SOAK_SEED", "interrupts")
 PATIENCE = 30
-quiet = pytest.mark.filterwarnings(  # an interrupt of a callback of `weakref` is swallowed
-    "ignore:Exception ignored in. <function WeakSet:pytest.PytestUnraisableExceptionWarning"
+quiet = pytest.mark.filterwarnings(  # what comes when Python or psycopg closes generators itself
+    "ignore:Exception ignored in. <function WeakSet:pytest.PytestUnraisableExceptionWarning",
+    "ignore:Exception ignored in. <generator object Base:pytest.PytestUnraisableExceptionWarning",
 )
 
 
@@ -131,6 +133,8 @@ class Memory:
         closing.start()
         closing.join(PATIENCE)
         assert not closing.is_alive(), "closing hangs"
+        self.kept.clear()
+        gc.collect()
         branches = self.repo.branches()
         assert set(self.acknowledged) <= {c.id for name in branches for c in self.repo.log(name)}
         assert self.repo.verify().ok
