@@ -93,7 +93,7 @@ def metered_clone(source: Site, origin: str, target: Site, copy: str) -> dict[st
         there = Blocks(open_engine(source_url, read_only=True))
         here = open_engine(target_url, create=True)
         given = _counted(here)
-        mover = branches.Mover("benchmark", time.time_ns() // 1_000_000)
+        mover = branches.RefWriter("benchmark", time.time_ns() // 1_000_000)
         branches.clone(there, here, mover, remote="origin")
         return sum(given)
 

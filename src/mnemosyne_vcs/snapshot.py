@@ -15,7 +15,7 @@ from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Record, SearchHit
 from mnemosyne_vcs.notebook import html_table
 from mnemosyne_vcs.trees import Tree
-from mnemosyne_vcs.views.cache import Kind, View, ViewCache
+from mnemosyne_vcs.views.cache import View, ViewBuilder, ViewCache
 from mnemosyne_vcs.views.where import Where, predicate
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import pyarrow  # pyright: ignore[reportMissingTypeStubs]
 
     from mnemosyne_vcs.model import Vector
-    from mnemosyne_vcs.views.keys import Keep, Selection
+    from mnemosyne_vcs.views.keys import KeyFilter, Selection
     from mnemosyne_vcs.views.server_search import IndexedVectors
     from mnemosyne_vcs.views.vectors import VectorView
 
@@ -38,7 +38,7 @@ V = TypeVar("V", bound=View)
 class _Filters(TypedDict):
     prefix: str
     within: "Selection | None"
-    keep: "Keep | None"
+    keep: "KeyFilter | None"
     limit: int
     min_score: float
 
@@ -280,20 +280,20 @@ class Snapshot(Mapping[str, Record]):
         records = self.read_many((key for key, _ in hits), with_vectors=with_vectors)
         return [SearchHit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
-    def view(self, make: Callable[[A], Kind[V]], argument: A) -> V:
+    def view(self, make: Callable[[A], ViewBuilder[V]], argument: A) -> V:
         """A view of this snapshot, which the repository caches and keeps up to date.
 
         Args:
-            make: the class of the view's kind, such as `mnemosyne_vcs.views.identity.IdentityKind`.
-            argument: what the kind is made with.
+            make: the class of its builder, such as `views.identity.IdentityViewBuilder`.
+            argument: the builder's argument.
         """
         return self._views.get(self._views.kind(make, argument), self.root)
 
     def vectors(self, name: str = "") -> "VectorView":
         """The vectors of one name, loaded, in a form to search."""
-        from mnemosyne_vcs.views.vectors import VectorKind
+        from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
-        return self.view(VectorKind, name)
+        return self.view(VectorViewBuilder, name)
 
     def dimensions(self, name: str = "") -> list[int]:
         """The dimensions of the vectors of one name, in ascending order."""
@@ -311,9 +311,9 @@ class Snapshot(Mapping[str, Record]):
     def _index(self, name: str) -> "IndexedVectors | None":
         """The engine's index of the vectors of one name, if they are not loaded and it has one."""
         from mnemosyne_vcs.views.server_search import find_index
-        from mnemosyne_vcs.views.vectors import VectorKind
+        from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
-        if self._views.has(self._views.kind(VectorKind, name), self.root):
+        if self._views.has(self._views.kind(VectorViewBuilder, name), self.root):
             return None
         return find_index(self._blocks, self.root, self.commit.cid, name)
 
@@ -327,7 +327,7 @@ class Snapshot(Mapping[str, Record]):
             raise NotFoundError(f"there is no record {key!r} at commit {self.commit.id}")
         return block
 
-    def _test(self, where: Where) -> "Keep":
+    def _test(self, where: Where) -> "KeyFilter":
         test = predicate(where)
         return lambda keys: [record.key for record in self.read_many(keys) if test(record)]
 

@@ -18,7 +18,7 @@ from mnemosyne_vcs.format.objects import (
 )
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Record
-from mnemosyne_vcs.views.scopes import Facts
+from mnemosyne_vcs.views.scopes import ScopeRow
 
 
 @dataclass(frozen=True)
@@ -88,9 +88,9 @@ class Store:
         return encode_record(StoredRecord(content, "0" * 32, links), new_salt())
 
 
-def facts(record: Record) -> Facts:
+def facts(record: Record) -> ScopeRow:
     content = record.content
-    return Facts(content["scope"], tuple(content["categories"]), content["created"])
+    return ScopeRow(content["scope"], tuple(content["categories"]), content["created"])
 
 
 def dot_product(a: np.ndarray, b: np.ndarray) -> float:
@@ -122,5 +122,5 @@ def entry() -> type[Entry]:
 
 
 @pytest.fixture(scope="session")
-def read_facts() -> Callable[[Record], Facts]:
+def read_facts() -> Callable[[Record], ScopeRow]:
     return facts

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.views.cache import ViewCache
-from mnemosyne_vcs.views.identity import IdentityKind
-from mnemosyne_vcs.views.scopes import ScopesKind
-from mnemosyne_vcs.views.vectors import VectorKind
+from mnemosyne_vcs.views.identity import IdentityViewBuilder
+from mnemosyne_vcs.views.scopes import ScopesViewBuilder
+from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
 SCOPES = ["/", "/a", "/a/b", "/b"]
 CATEGORIES = ["red", "green", "blue"]
@@ -127,9 +127,9 @@ def random_history(store, entry, seed, roots, width):
 @pytest.mark.parametrize(
     "make, of, by_dictionary",
     [
-        (lambda facts: IdentityKind(), identity_of, identity_by_dictionary),
-        (ScopesKind, scopes_of, scopes_by_dictionary),
-        (lambda facts: VectorKind(), vectors_of, vectors_by_dictionary),
+        (lambda facts: IdentityViewBuilder(), identity_of, identity_by_dictionary),
+        (ScopesViewBuilder, scopes_of, scopes_by_dictionary),
+        (lambda facts: VectorViewBuilder(), vectors_of, vectors_by_dictionary),
     ],
     ids=["identity", "scopes", "vectors"],
 )
@@ -153,7 +153,7 @@ def test_views_of_any_sequence_of_roots(
 
 
 def test_an_identity_view_stays_right_over_many_small_steps(new_store, entry):
-    store, kind = new_store(), IdentityKind()
+    store, kind = new_store(), IdentityViewBuilder()
     cache = ViewCache(store.blocks)
     root = store.edit(EMPTY_ROOT, {f"k/{i}": entry() for i in range(300)})
     roots = [root]
@@ -174,7 +174,7 @@ def test_an_identity_view_stays_right_over_many_small_steps(new_store, entry):
 def test_an_extractor_says_what_the_id_is(new_store, entry):
     store = new_store()
     root = store.edit(EMPTY_ROOT, {"a/1": entry(), "a/2": entry(), "b/3": entry()})
-    view = ViewCache(store.blocks).get(IdentityKind(lambda key: key.split("/")[0]), root)
+    view = ViewCache(store.blocks).get(IdentityViewBuilder(lambda key: key.split("/")[0]), root)
     assert view.keys_of("a") == ("a/1", "a/2")
     assert view.key_of("a") == "a/1"
     assert view.keys_of("c") == ()
@@ -185,7 +185,7 @@ def test_the_newest_of_many_are_those_of_a_full_sort(new_store, entry, read_fact
     rng = random.Random(5)
     store = new_store()
     state = {f"{i:04}": entry(created=rng.choice([None, *range(20)])) for i in range(500)}
-    view = ViewCache(store.blocks).get(ScopesKind(read_facts), store.edit(EMPTY_ROOT, state))
+    view = ViewCache(store.blocks).get(ScopesViewBuilder(read_facts), store.edit(EMPTY_ROOT, state))
     whole = view.newest()
     assert len(whole) == 500
     for limit, offset in [

@@ -8,15 +8,15 @@ from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError
 from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.views.cache import ViewCache
-from mnemosyne_vcs.views.identity import IdentityKind
+from mnemosyne_vcs.views.identity import IdentityViewBuilder
 from mnemosyne_vcs.views.rows import SEGMENT_ROWS
-from mnemosyne_vcs.views.scopes import ScopesKind
-from mnemosyne_vcs.views.vectors import VectorKind
+from mnemosyne_vcs.views.scopes import ScopesViewBuilder
+from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
 THREADS = 8
 
 
-class CountingKind(IdentityKind):
+class CountingViewBuilder(IdentityViewBuilder):
     """Counts how often it makes a view, and can be held up while it does."""
 
     def __init__(self):
@@ -27,12 +27,12 @@ class CountingKind(IdentityKind):
         self.gate = threading.Event()
         self.gate.set()
 
-    def advance(self, blocks, view, changes):
+    def update(self, blocks, view, changes):
         self.made += 1
         self.steps.append(len(changes))
         self.entered.set()
         assert self.gate.wait(30)
-        return super().advance(blocks, view, changes)
+        return super().update(blocks, view, changes)
 
 
 def vectors(rng, entry, count, dimension=8, start=0):
@@ -41,7 +41,7 @@ def vectors(rng, entry, count, dimension=8, start=0):
 
 
 def test_a_view_is_made_once_for_all_threads(new_store, entry):
-    store, kind = new_store(), CountingKind()
+    store, kind = new_store(), CountingViewBuilder()
     root = store.edit(EMPTY_ROOT, {f"k/{i}": entry() for i in range(200)})
     cache = ViewCache(store.blocks)
     start = threading.Barrier(THREADS)
@@ -57,7 +57,7 @@ def test_a_view_is_made_once_for_all_threads(new_store, entry):
 
 
 def test_readers_of_other_roots_do_not_wait(new_store, entry):
-    store, kind = new_store(), CountingKind()
+    store, kind = new_store(), CountingViewBuilder()
     first = store.edit(EMPTY_ROOT, {"a/1": entry()})
     second = store.edit(first, {"a/2": entry()})
     cache = ViewCache(store.blocks)
@@ -74,7 +74,7 @@ def test_readers_of_other_roots_do_not_wait(new_store, entry):
 
 
 def test_a_commit_costs_its_changes(new_store, entry):
-    store, kind = new_store(), CountingKind()
+    store, kind = new_store(), CountingViewBuilder()
     main = store.edit(EMPTY_ROOT, {f"k/{i}": entry() for i in range(500)})
     other = store.edit(main, {f"k/{i}": entry() for i in range(250)})
     cache = ViewCache(store.blocks)
@@ -86,7 +86,7 @@ def test_a_commit_costs_its_changes(new_store, entry):
 
 
 def test_an_advance_reads_only_what_is_new(new_store, entry):
-    store, kind = new_store(), VectorKind()
+    store, kind = new_store(), VectorViewBuilder()
     rng = np.random.default_rng(1)
     root = store.edit(EMPTY_ROOT, vectors(rng, entry, 300))
     cache = ViewCache(store.blocks)
@@ -100,7 +100,7 @@ def test_an_advance_reads_only_what_is_new(new_store, entry):
 
 
 def test_a_failed_build_leaves_nothing_behind(new_store, entry):
-    store, kind = new_store(), VectorKind()
+    store, kind = new_store(), VectorViewBuilder()
     rng = np.random.default_rng(2)
     first = store.edit(EMPTY_ROOT, vectors(rng, entry, 50))
     second = store.edit(first, vectors(rng, entry, 50, start=50))
@@ -114,7 +114,7 @@ def test_a_failed_build_leaves_nothing_behind(new_store, entry):
         assert all(isinstance(each.exception(), NotFoundError) for each in asked)
     assert good.search(query) == before
     store.engine.lost.clear()
-    fresh = ViewCache(store.blocks).get(VectorKind(), second)
+    fresh = ViewCache(store.blocks).get(VectorViewBuilder(), second)
     assert cache.get(kind, second).search(query, limit=100) == fresh.search(query, limit=100)
 
 
@@ -122,7 +122,7 @@ def test_a_root_that_is_gone_from_the_store_is_no_obstacle(new_store, entry):
     store = new_store()
     old = store.edit(EMPTY_ROOT, {f"k/{i}": entry() for i in range(300)})
     new = store.edit(old, {f"k/{i + 300}": entry() for i in range(10)})
-    kind = IdentityKind()
+    kind = IdentityViewBuilder()
     cache = ViewCache(Blocks(store.engine, nodes=1))
     cache.get(kind, old)
     store.engine.lost.add(old)
@@ -136,7 +136,7 @@ def test_a_root_that_is_gone_from_the_store_is_no_obstacle(new_store, entry):
 @pytest.mark.parametrize("budget", [0, 300_000, 1_000_000])
 def test_the_budget_is_kept_and_results_stay_right(new_store, entry, read_facts, budget):
     store, rng = new_store(), np.random.default_rng(budget)
-    kinds = [IdentityKind(), ScopesKind(read_facts), VectorKind()]
+    kinds = [IdentityViewBuilder(), ScopesViewBuilder(read_facts), VectorViewBuilder()]
     cache = ViewCache(store.blocks, budget=budget)
     roots = [EMPTY_ROOT]
     for i in range(12):
@@ -148,12 +148,12 @@ def test_the_budget_is_kept_and_results_stay_right(new_store, entry, read_facts,
             view = last[kind] = cache.get(kind, root)
             floor = sum(size for each in last.values() for size in each.sizes().values())
             assert cache.nbytes() <= max(budget, floor)
-        fresh = ViewCache(store.blocks).get(VectorKind(), root)
+        fresh = ViewCache(store.blocks).get(VectorViewBuilder(), root)
         assert view.search(query, limit=500) == fresh.search(query, limit=500)
 
 
 def test_the_view_used_last_stays_longest(new_store, entry):
-    store, kind = new_store(), CountingKind()
+    store, kind = new_store(), CountingViewBuilder()
     roots = [store.edit(EMPTY_ROOT, {f"{i}/{j}": entry() for j in range(5)}) for i in range(4)]
     cache = ViewCache(store.blocks, roots=2)
     first = cache.get(kind, roots[0])
@@ -167,7 +167,7 @@ def test_the_view_used_last_stays_longest(new_store, entry):
 
 
 def test_rows_that_no_view_needs_are_used_again(new_store, entry):
-    store, kind, rng = new_store(), VectorKind(), np.random.default_rng(3)
+    store, kind, rng = new_store(), VectorViewBuilder(), np.random.default_rng(3)
     cache, root = ViewCache(store.blocks, roots=2), EMPTY_ROOT
     count, dimension = 3 * SEGMENT_ROWS, 8
     for _ in range(12):
@@ -176,13 +176,13 @@ def test_rows_that_no_view_needs_are_used_again(new_store, entry):
     segment = SEGMENT_ROWS * (dimension * 4 + 8)
     segments = view.by_dimension[dimension].store.segments
     assert sum(s.values.nbytes + s.scale.nbytes for s in segments) <= (3 * 3 + 2) * segment
-    fresh = ViewCache(store.blocks).get(VectorKind(), root)
+    fresh = ViewCache(store.blocks).get(VectorViewBuilder(), root)
     query = rng.standard_normal(dimension).astype(np.float32)
     assert view.search(query) == fresh.search(query)
 
 
 def test_memory_is_given_back_when_views_are(new_store, entry):
-    store, kind, rng = new_store(), VectorKind(), np.random.default_rng(4)
+    store, kind, rng = new_store(), VectorViewBuilder(), np.random.default_rng(4)
     cache = ViewCache(store.blocks)
     root = store.edit(EMPTY_ROOT, vectors(rng, entry, 2500))
     view = cache.get(kind, root)
@@ -199,7 +199,7 @@ def test_memory_is_given_back_when_views_are(new_store, entry):
 
 
 def test_readers_and_writers_together(new_store, entry):
-    store, kind, rng = new_store(), VectorKind(), np.random.default_rng(5)
+    store, kind, rng = new_store(), VectorViewBuilder(), np.random.default_rng(5)
     cache = ViewCache(store.blocks, roots=3)
     query = rng.standard_normal(8).astype(np.float32)
     roots = [store.edit(EMPTY_ROOT, vectors(rng, entry, 1100))]
@@ -208,7 +208,9 @@ def test_readers_and_writers_together(new_store, entry):
         roots.append(store.edit(base, vectors(rng, entry, 200, start=100 * i), [f"{i % 9}/{i}"]))
     expected = {}
     for root in roots:
-        expected[root] = ViewCache(store.blocks).get(VectorKind(), root).search(query, limit=50)
+        expected[root] = (
+            ViewCache(store.blocks).get(VectorViewBuilder(), root).search(query, limit=50)
+        )
     start = threading.Barrier(THREADS)
 
     def ask(number):

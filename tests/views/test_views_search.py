@@ -13,7 +13,7 @@ from mnemosyne_vcs.views.cosine import Query, best
 from mnemosyne_vcs.views.keys import Selection
 from mnemosyne_vcs.views.rows import SEGMENT_ROWS, RowStore
 from mnemosyne_vcs.views.server_search import IndexedVectors
-from mnemosyne_vcs.views.vectors import VectorKind
+from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
 
 def reference(cosine, vectors, query, passes=lambda key: True, limit=10, min_score=None):
@@ -47,7 +47,7 @@ def hostile_vectors(rng, dimension, count):
 
 def view_of(store, entry, vectors, kind=None):
     root = store.edit(EMPTY_ROOT, {key: entry(vector) for key, vector in vectors.items()})
-    return ViewCache(store.blocks).get(kind or VectorKind(), root)
+    return ViewCache(store.blocks).get(kind or VectorViewBuilder(), root)
 
 
 @settings(deadline=None, max_examples=150)
@@ -95,7 +95,7 @@ def test_search_over_many_segments(new_store, entry, cosine, scattered):
     base = rng.standard_normal((40, 24))
     values = base[rng.integers(40, size=count)] * (1 + 1e-7 * rng.standard_normal((count, 24)))
     vectors = {f"{i % 10}/{i:05}": vector for i, vector in enumerate(values.astype(np.float32))}
-    store, kind = new_store(), VectorKind()
+    store, kind = new_store(), VectorViewBuilder()
     cache, root = ViewCache(store.blocks), EMPTY_ROOT
     keys = list(vectors)
     rng.shuffle(keys)
@@ -146,7 +146,7 @@ def test_scores_do_not_depend_on_how_the_rows_came_to_lie(new_store, entry):
     query = rng.standard_normal(65).astype(np.float32)
     seen = []
     for order in ([8], range(9), [3, 1, 8], [8, 0, 8]):
-        cache, kind = ViewCache(store.blocks, roots=1), VectorKind()
+        cache, kind = ViewCache(store.blocks, roots=1), VectorViewBuilder()
         for number in order:
             view = cache.get(kind, roots[number])
         seen.append(view.search(query, limit=400))
@@ -216,7 +216,7 @@ def test_a_vector_that_is_not_finite_is_corrupt(new_store, entry):
     store = new_store()
     good = store.edit(EMPTY_ROOT, {"a": entry(np.ones(2, np.float32))})
     bad = store.edit(good, {"b": entry(np.array([1, np.nan], np.float32))})
-    cache, kind = ViewCache(store.blocks), VectorKind()
+    cache, kind = ViewCache(store.blocks), VectorViewBuilder()
     with pytest.raises(CorruptObjectError, match="not finite"):
         cache.get(kind, bad)
     assert cache.get(kind, good).search(np.ones(2, np.float32)) == [("a", 1.0)]
@@ -257,7 +257,7 @@ def test_equal_vectors_are_scored_once_and_asked_about_rarely(
 
 
 def test_rows_that_are_used_again_are_not_taken_for_what_they_were(new_store, entry, cosine):
-    store, kind = new_store(), VectorKind()
+    store, kind = new_store(), VectorViewBuilder()
     cache, root = ViewCache(store.blocks, roots=1), EMPTY_ROOT
     rng = np.random.default_rng(12)
     for _ in range(6):

@@ -17,7 +17,7 @@ from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.refs import remote_ref
 from mnemosyne_vcs.repository.repository import Durability, Repository
 from mnemosyne_vcs.sync import branches as sync
-from mnemosyne_vcs.sync.branches import Mover
+from mnemosyne_vcs.sync.branches import RefWriter
 from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE, add_remote, remotes
 from mnemosyne_vcs.sync.transfer import Progress
 
@@ -75,7 +75,7 @@ def clone(
         sync.clone(
             there,
             here,
-            Mover(author, time.time_ns() // 1_000_000),
+            RefWriter(author, time.time_ns() // 1_000_000),
             remote=remote,
             branches=branches,
             progress=progress,

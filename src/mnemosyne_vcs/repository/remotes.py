@@ -17,7 +17,7 @@ from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.repository.branches import _Branches
 from mnemosyne_vcs.sync import branches as sync
 from mnemosyne_vcs.sync import remotes
-from mnemosyne_vcs.sync.branches import Mover, TransferReport
+from mnemosyne_vcs.sync.branches import RefWriter, TransferReport
 from mnemosyne_vcs.sync.remotes import DEFAULT_REMOTE
 from mnemosyne_vcs.sync.transfer import Progress
 
@@ -300,5 +300,5 @@ class _Remotes(_Branches):
         with remotes.opened(self.blocks.engine, remote, read_only=read_only) as found:
             yield found
 
-    def _mover(self) -> Mover:
-        return Mover(self._writer.author, self._writer.clock())
+    def _mover(self) -> RefWriter:
+        return RefWriter(self._writer.author, self._writer.clock())

@@ -12,7 +12,7 @@ from mnemosyne_vcs.reembed import Reembedding, text_of
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, branch_head, branch_ref
 from mnemosyne_vcs.repository.base import RepositoryBase
 from mnemosyne_vcs.transaction.transaction import Transaction
-from mnemosyne_vcs.views.server_index import follow
+from mnemosyne_vcs.views.server_index import update_index
 
 __all__ = ["_VectorIndex"]
 
@@ -112,7 +112,7 @@ class _VectorIndex(RepositoryBase):
         for _ in range(_ATTEMPTS):
             head = branch_head(self.blocks, branch).tree_cid
             root = engine.known_vector_root(ref)
-            if root == head or (root and follow(self.blocks, engine, ref, root, head)):
+            if root == head or (root and update_index(self.blocks, engine, ref, root, head)):
                 return
         raise BusyError(f"the index of branch {branch!r} is being written by others; try again")
 

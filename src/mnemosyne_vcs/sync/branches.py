@@ -13,7 +13,7 @@ from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, initialise, remote_ref
 from mnemosyne_vcs.sync.transfer import Progress, Sent, transfer
 
-__all__ = ["Mover", "TransferReport", "branch_heads", "clone", "fetch", "push"]
+__all__ = ["RefWriter", "TransferReport", "branch_heads", "clone", "fetch", "push"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class TransferReport:
 
 
 @dataclass(frozen=True, slots=True)
-class Mover:
+class RefWriter:
     """Author and time of the moves of refs, for the reflog.
 
     Attributes:
@@ -69,7 +69,7 @@ class Mover:
 def fetch(
     here: Engine,
     there: Blocks,
-    mover: Mover,
+    mover: RefWriter,
     *,
     remote: str | None,
     branches: Collection[str] | None = None,
@@ -87,7 +87,7 @@ def fetch(
 def _fetch(
     here: Engine,
     there: Blocks,
-    mover: Mover,
+    mover: RefWriter,
     *,
     remote: str | None,
     branches: Collection[str] | None,
@@ -118,7 +118,7 @@ def _fetch(
 def push(
     here: Blocks,
     there: Engine,
-    mover: Mover,
+    mover: RefWriter,
     *,
     remote: str | None,
     branch: str,
@@ -152,7 +152,7 @@ def push(
 def clone(
     there: Blocks,
     here: Engine,
-    mover: Mover,
+    mover: RefWriter,
     *,
     remote: str | None,
     branches: Collection[str] | None = None,
@@ -169,7 +169,7 @@ def clone(
 def _clone(
     there: Blocks,
     here: Engine,
-    mover: Mover,
+    mover: RefWriter,
     *,
     remote: str | None,
     branches: Collection[str] | None,

@@ -113,7 +113,7 @@ def transfer(
         raise ReadOnlyError(f"{target.url} was opened read-only; open it for writing")
     can = Capabilities.of(target)
     for _ in range(ATTEMPTS):
-        shipment = _Shipment(source, can, progress)
+        shipment = _Transfer(source, can, progress)
         try:
             for batch in shipment.batches(missing(source, can, heads)):
                 shipment.send(batch)
@@ -157,7 +157,7 @@ class _Item:
         return replace(earlier, held=held)
 
 
-class _Shipment:
+class _Transfer:
     """One transfer under way."""
 
     def __init__(self, source: Blocks, target: Capabilities, progress: Progress | None) -> None:

@@ -45,7 +45,7 @@ from mnemosyne_vcs.transaction.buffer import Buffer
 from mnemosyne_vcs.transaction.changes import Draft, Held
 from mnemosyne_vcs.transaction.heads import HeadCache
 from mnemosyne_vcs.transaction.retries import until_it_lands
-from mnemosyne_vcs.views.server_index import carried, in_step
+from mnemosyne_vcs.views.server_index import index_is_current, plan_index_update
 
 __all__ = [
     "Transaction",
@@ -475,7 +475,7 @@ class Transaction:
             now,
             self.message,
             IndexEntry(new, self.id, self._new_everywhere(changes)),
-            carried(
+            plan_index_update(
                 self._blocks,
                 ref,
                 root,
@@ -513,7 +513,7 @@ class Transaction:
         self._blocks.remember_nodes(ready.nodes)
         self._blocks.remember_values(ready.values)
         self._blocks.remember_commit(made.cid, made)
-        if in_step(self._blocks, update):
+        if index_is_current(self._blocks, update):
             self._writer.heads.note(self.branch, head, made)
         else:
             self._writer.heads.forget(self.branch)

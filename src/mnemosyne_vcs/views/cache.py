@@ -18,7 +18,7 @@ from mnemosyne_vcs.forks import renew_after_fork
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.interrupts import noted
 
-__all__ = ["Changes", "Kind", "View", "ViewCache"]
+__all__ = ["Changes", "View", "ViewBuilder", "ViewCache"]
 
 PATIENCE = 60.0
 """Seconds to wait for a view that another thread builds, before building it too."""
@@ -42,14 +42,14 @@ A = TypeVar("A")
 V = TypeVar("V", bound=View)
 
 
-class Kind(Protocol[V]):
+class ViewBuilder(Protocol[V]):
     """Builds one kind of view over the records of one engine. Methods may run in many threads."""
 
     def empty(self) -> V:
         """The view of a tree without records."""
         ...
 
-    def advance(self, blocks: Blocks, view: V, changes: Changes) -> V:
+    def update(self, blocks: Blocks, view: V, changes: Changes) -> V:
         """The view of another root.
 
         The result depends only on that root, not on the view that it was built from.
@@ -72,8 +72,8 @@ class _Cached:
     links: frozenset[Id]
 
 
-_Slot: TypeAlias = tuple[Kind[Any], Id]
-K = TypeVar("K", bound=Kind[Any])
+_Slot: TypeAlias = tuple[ViewBuilder[Any], Id]
+K = TypeVar("K", bound=ViewBuilder[Any])
 
 
 class ViewCache:
@@ -95,7 +95,7 @@ class ViewCache:
         self._roots = roots
         self._cached: OrderedDict[_Slot, _Cached] = OrderedDict()
         self._making: dict[_Slot, Lock] = {}
-        self._kinds: dict[tuple[Any, Any], Kind[Any]] = {}
+        self._kinds: dict[tuple[Any, Any], ViewBuilder[Any]] = {}
         self._lock = Lock()
         renew_after_fork(self)
 
@@ -116,7 +116,7 @@ class ViewCache:
                 kind = self._kinds[make, argument] = make(argument)
             return cast("K", kind)
 
-    def get(self, kind: Kind[V], root: Id) -> V:
+    def get(self, kind: ViewBuilder[V], root: Id) -> V:
         """The view of a root, built if it is not cached.
 
         Raises:
@@ -139,7 +139,7 @@ class ViewCache:
                 making.release()
         return view
 
-    def has(self, kind: Kind[Any], root: Id) -> bool:
+    def has(self, kind: ViewBuilder[Any], root: Id) -> bool:
         """Whether the view of a root is cached."""
         with self._lock:
             return (kind, root) in self._cached
@@ -161,7 +161,7 @@ class ViewCache:
         for kind in kinds:
             kind.trim()
 
-    def _cached_view(self, kind: Kind[V], root: Id) -> V | None:
+    def _cached_view(self, kind: ViewBuilder[V], root: Id) -> V | None:
         with self._lock:
             cached = self._cached.get((kind, root))
             if cached is None:
@@ -169,14 +169,14 @@ class ViewCache:
             self._cached.move_to_end((kind, root))
             return cast("V", cached.view)
 
-    def _make(self, kind: Kind[V], root: Id) -> V:
+    def _make(self, kind: ViewBuilder[V], root: Id) -> V:
         slot = (kind, root)
         try:
             if root == tree.EMPTY_ROOT:
                 links, view = frozenset[Id](), kind.empty()
             else:
                 links = frozenset(self._blocks.node(root).links)
-                view = self._advance(kind, root, links)
+                view = self._update(kind, root, links)
             with self._lock:
                 self._cached[slot] = _Cached(view, links)
         finally:
@@ -184,7 +184,7 @@ class ViewCache:
         self._evict(kind)
         return view
 
-    def _advance(self, kind: Kind[V], root: Id, links: frozenset[Id]) -> V:
+    def _update(self, kind: ViewBuilder[V], root: Id, links: frozenset[Id]) -> V:
         lookup = self._blocks.node
         while (nearest := self._nearest(kind, links)) is not None:
             known, view = nearest
@@ -196,11 +196,11 @@ class ViewCache:
                 with self._lock:
                     self._cached.pop((kind, known), None)
             else:
-                return kind.advance(self._blocks, view, changes)
+                return kind.update(self._blocks, view, changes)
         added = [(key, None, record) for key, record in tree.entries(self._blocks.nodes, root)]
-        return kind.advance(self._blocks, kind.empty(), added)
+        return kind.update(self._blocks, kind.empty(), added)
 
-    def _nearest(self, kind: Kind[V], links: frozenset[Id]) -> tuple[Id, V] | None:
+    def _nearest(self, kind: ViewBuilder[V], links: frozenset[Id]) -> tuple[Id, V] | None:
         """The cached root whose node has the most links in common, most recently used first."""
         with self._lock:
             known = [(at, c) for (of, at), c in reversed(self._cached.items()) if of is kind]
@@ -213,7 +213,7 @@ class ViewCache:
                 break
         return best
 
-    def _evict(self, kind: Kind[Any]) -> None:
+    def _evict(self, kind: ViewBuilder[Any]) -> None:
         with self._lock:
             slots = [slot for slot in self._cached if slot[0] is kind]
             for slot in slots[: -self._roots]:

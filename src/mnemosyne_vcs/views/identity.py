@@ -9,7 +9,7 @@ from typing import TypeAlias
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.views.cache import Changes
 
-__all__ = ["IdentityKind", "IdentityView", "last_part"]
+__all__ = ["IdentityView", "IdentityViewBuilder", "last_part"]
 
 _Keys: TypeAlias = str | tuple[str, ...]
 """The key of an id, or its keys in ascending order if there are several."""
@@ -73,7 +73,7 @@ class IdentityView:
         return IdentityView({i: keys for i, keys in merged.items() if keys is not None}, {})
 
 
-class IdentityKind:
+class IdentityViewBuilder:
     """Views that find a key by an id in it.
 
     Args:
@@ -87,7 +87,7 @@ class IdentityKind:
         """The view of a tree without records."""
         return IdentityView(MappingProxyType({}), {})
 
-    def advance(self, blocks: Blocks, view: IdentityView, changes: Changes) -> IdentityView:
+    def update(self, blocks: Blocks, view: IdentityView, changes: Changes) -> IdentityView:
         """The view of another root; reads no block."""
         edits: dict[str, tuple[str, ...]] = {}
         for key, before, after in changes:

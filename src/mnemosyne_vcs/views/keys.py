@@ -8,9 +8,9 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Keep", "Selection", "Splice", "span", "splice"]
+__all__ = ["KeyFilter", "Selection", "Splice", "span", "splice"]
 
-Keep: TypeAlias = Callable[[list[str]], Iterable[str]]
+KeyFilter: TypeAlias = Callable[[list[str]], Iterable[str]]
 """A test of keys: gives those that pass."""
 
 S = TypeVar("S", bound=np.generic)

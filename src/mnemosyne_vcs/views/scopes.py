@@ -13,13 +13,13 @@ from mnemosyne_vcs.model import Record
 from mnemosyne_vcs.views.cache import Changes
 from mnemosyne_vcs.views.keys import Selection, Splice, span, splice
 
-__all__ = ["Facts", "ScopesKind", "ScopesView"]
+__all__ = ["ScopeRow", "ScopesView", "ScopesViewBuilder"]
 
 _UNKNOWN = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class ScopeRow:
     """The row of one record.
 
     Attributes:
@@ -34,7 +34,7 @@ class Facts:
     created: int | None
 
 
-class _Numbers:
+class _Interner:
     """Numbers for the scopes and sets of categories of all views of one kind.
 
     Entries are only added, so that a number means the same in every view.
@@ -86,7 +86,7 @@ class ScopesView:
 
     def __init__(
         self,
-        numbers: _Numbers,
+        numbers: _Interner,
         keys: list[str],
         scopes: NDArray[np.int32],
         sets: NDArray[np.int32],
@@ -161,7 +161,7 @@ class ScopesView:
         sizes = {id(column): column.nbytes for column in columns}
         return {id(self.keys): getsizeof(self.keys), **sizes}
 
-    def spliced(self, change: Splice, facts: list[Facts]) -> "ScopesView":
+    def spliced(self, change: Splice, facts: list[ScopeRow]) -> "ScopesView":
         """The view with other rows.
 
         Args:
@@ -181,23 +181,23 @@ class ScopesView:
         )
 
 
-class ScopesKind:
+class ScopesViewBuilder:
     """Views of scopes, categories and times.
 
     Args:
         facts: makes the row of a record; returns None for a record that the views leave out.
     """
 
-    def __init__(self, facts: Callable[[Record], Facts | None]) -> None:
+    def __init__(self, facts: Callable[[Record], ScopeRow | None]) -> None:
         self._facts = facts
-        self._numbers = _Numbers()
+        self._numbers = _Interner()
 
     def empty(self) -> ScopesView:
         """The view of a tree without records."""
         small = np.empty(0, dtype=np.int32)
         return ScopesView(self._numbers, [], small, small, np.empty(0, dtype=np.int64))
 
-    def advance(self, blocks: Blocks, view: ScopesView, changes: Changes) -> ScopesView:
+    def update(self, blocks: Blocks, view: ScopesView, changes: Changes) -> ScopesView:
         """The view of another root; reads the records that are new in it."""
         records = blocks.records((key, after) for key, _, after in changes if after is not None)
         read = ((record.key, self._facts(record)) for record in records)

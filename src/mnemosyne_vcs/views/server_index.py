@@ -18,7 +18,7 @@ from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
 from mnemosyne_vcs.format.objects import decode_record, decode_vector
 from mnemosyne_vcs.ids import Id
 
-__all__ = ["MOST_BEHIND", "carried", "follow", "in_step"]
+__all__ = ["MOST_BEHIND", "index_is_current", "plan_index_update", "update_index"]
 
 MOST_BEHIND = 1000
 """How many keys an index may differ in for a commit to update it, or a search to allow for it."""
@@ -26,7 +26,7 @@ MOST_BEHIND = 1000
 _Changes: TypeAlias = Iterable[tuple[str, Id | None]]
 
 
-def carried(
+def plan_index_update(
     blocks: Blocks,
     ref: str,
     head: Id,
@@ -67,7 +67,7 @@ def carried(
         return None  # damage elsewhere is found where it is read, and must not stop this write
 
 
-def in_step(blocks: Blocks, update: RefUpdate) -> bool:
+def index_is_current(blocks: Blocks, update: RefUpdate) -> bool:
     """Whether a write has updated the index of its ref's vectors, if it had to."""
     vectors = blocks.can.vectors
     if update.vectors is None or vectors is None:
@@ -75,7 +75,7 @@ def in_step(blocks: Blocks, update: RefUpdate) -> bool:
     return vectors.known_vector_root(update.name) == update.vectors.new
 
 
-def follow(blocks: Blocks, engine: IndexesVectors, ref: str, old: Id, new: Id) -> bool:
+def update_index(blocks: Blocks, engine: IndexesVectors, ref: str, old: Id, new: Id) -> bool:
     """Update the index of a ref's vectors from one tree to another, in a write of its own.
 
     Returns:

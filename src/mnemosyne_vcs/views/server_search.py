@@ -17,9 +17,9 @@ from mnemosyne_vcs.format.objects import decode_record, decode_vector
 from mnemosyne_vcs.format.validation import check_key
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cosine import Query
-from mnemosyne_vcs.views.keys import Keep, Selection
+from mnemosyne_vcs.views.keys import KeyFilter, Selection
 from mnemosyne_vcs.views.rows import Vector
-from mnemosyne_vcs.views.server_index import MOST_BEHIND, follow
+from mnemosyne_vcs.views.server_index import MOST_BEHIND, update_index
 
 __all__ = ["IndexedVectors", "find_index"]
 
@@ -44,7 +44,9 @@ def find_index(blocks: Blocks, root: Id, commit: Id, name: str) -> "IndexedVecto
         return None
     indexes = engine.vector_indexes()
     for index in indexes:
-        if index.root == root or (index.head == commit and _brought(blocks, engine, index, root)):
+        if index.root == root or (
+            index.head == commit and _try_update_index(blocks, engine, index, root)
+        ):
             return IndexedVectors(blocks, engine, index.ref, root, {}, name)
     with suppress(NotFoundError):  # the tree of an index may have been removed from the store
         links = _links(blocks, root)
@@ -102,7 +104,7 @@ class IndexedVectors:
         *,
         prefix: str = "",
         within: Selection | None = None,
-        keep: Keep | None = None,
+        keep: KeyFilter | None = None,
         limit: int = 10,
         min_score: float = -1.0,
     ) -> list[tuple[str, float]] | None:
@@ -143,7 +145,7 @@ class IndexedVectors:
     def _candidates(
         self,
         query: VectorQuery,
-        test: Keep,
+        test: KeyFilter,
         limit: int,
         min_score: float,
         margin: float,
@@ -157,7 +159,7 @@ class IndexedVectors:
             matches = self._engine.nearest_vectors(self._ref, self._root, query)
             if matches is None:
                 return None
-            passed, done = _foremost(matches, test, limit, min_score - margin, 2 * margin)
+            passed, done = _passing(matches, test, limit, min_score - margin, 2 * margin)
             if done or len(matches) < query.limit:
                 return passed
             query = replace(query, limit=query.limit * _MORE)
@@ -177,8 +179,8 @@ class IndexedVectors:
         return [(key, decode_vector(vector, data[vector])) for key, vector in linked]
 
 
-def _foremost(
-    matches: list[VectorMatch], test: Keep, limit: int, least: float, slack: float
+def _passing(
+    matches: list[VectorMatch], test: KeyFilter, limit: int, least: float, slack: float
 ) -> tuple[list[VectorMatch], bool]:
     """The passing matches that can still reach the top `limit`.
 
@@ -209,7 +211,7 @@ def _foremost(
 class _Test:
     """Tells which keys are chosen and pass; calls the test once for each."""
 
-    def __init__(self, chosen: Collection[str] | None, keep: Keep | None) -> None:
+    def __init__(self, chosen: Collection[str] | None, keep: KeyFilter | None) -> None:
         self._chosen = chosen
         self._keep = keep
         self._known: dict[str, bool] = {}
@@ -225,10 +227,10 @@ class _Test:
         return [key for key in wanted if self._known[key]]
 
 
-def _brought(blocks: Blocks, engine: IndexesVectors, index: VectorIndex, root: Id) -> bool:
+def _try_update_index(blocks: Blocks, engine: IndexesVectors, index: VectorIndex, root: Id) -> bool:
     """Whether an index was updated to a root; if that fails, the search does without it."""
     with suppress(ReadOnlyError, EngineError, NotFoundError):
-        return follow(blocks, engine, index.ref, index.root, root)
+        return update_index(blocks, engine, index.ref, index.root, root)
     return False
 
 

@@ -14,10 +14,10 @@ from mnemosyne_vcs.format.objects import decode_record, decode_vector
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cache import Changes
 from mnemosyne_vcs.views.cosine import Query, best
-from mnemosyne_vcs.views.keys import Keep, Selection, span, splice
+from mnemosyne_vcs.views.keys import KeyFilter, Selection, span, splice
 from mnemosyne_vcs.views.rows import Claim, Rows, RowStore, Vector
 
-__all__ = ["Part", "VectorKind", "VectorView"]
+__all__ = ["Part", "VectorView", "VectorViewBuilder"]
 
 _Block: TypeAlias = tuple[Id, bytes]
 
@@ -72,7 +72,7 @@ class VectorView:
         *,
         prefix: str = "",
         within: Selection | None = None,
-        keep: Keep | None = None,
+        keep: KeyFilter | None = None,
         limit: int = 10,
         min_score: float | None = None,
     ) -> list[tuple[str, float]]:
@@ -136,7 +136,7 @@ class VectorView:
         return sizes
 
 
-class VectorKind:
+class VectorViewBuilder:
     """Views of the vectors of one name. All of them share one store of rows for each dimension.
 
     Args:
@@ -152,7 +152,7 @@ class VectorKind:
         """The view of a tree without records."""
         return VectorView({})
 
-    def advance(self, blocks: Blocks, view: VectorView, changes: Changes) -> VectorView:
+    def update(self, blocks: Blocks, view: VectorView, changes: Changes) -> VectorView:
         """The view of another root; reads new records, and vectors that no other view has."""
         claims: dict[int, Claim] = {}
         places: dict[Id, tuple[int, int]] = {}

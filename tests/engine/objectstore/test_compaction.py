@@ -164,7 +164,7 @@ def test_a_log_is_read_from_any_row_on(url, small):
     log, rows = Log("epoch"), []
     for number in count():
         rows.append([number, "x" * (number % 40)])
-        log = segments.tidied(log.with_rows(rows[-1:]))
+        log = segments.compacted(log.with_rows(rows[-1:]))
         if number == 100:
             break
     assert log.count == len(rows)

@@ -9,9 +9,9 @@ from mnemosyne_vcs.adapters.crewai.translate import facts_of, is_memory, metadat
 from mnemosyne_vcs.model import Record, SearchHit
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.snapshot import Snapshot
-from mnemosyne_vcs.views.identity import IdentityKind, IdentityView
+from mnemosyne_vcs.views.identity import IdentityView, IdentityViewBuilder
 from mnemosyne_vcs.views.keys import span
-from mnemosyne_vcs.views.scopes import ScopesKind, ScopesView
+from mnemosyne_vcs.views.scopes import ScopesView, ScopesViewBuilder
 
 __all__ = ["Contents"]
 
@@ -31,11 +31,11 @@ class Contents:
     @cached_property
     def scopes(self) -> ScopesView:
         """Their scopes, categories and times."""
-        return self.snapshot.view(ScopesKind, facts_of)
+        return self.snapshot.view(ScopesViewBuilder, facts_of)
 
     @cached_property
     def _ids(self) -> IdentityView:
-        return self.snapshot.view(IdentityKind, record_id_of)
+        return self.snapshot.view(IdentityViewBuilder, record_id_of)
 
     def any_keys(self, record_id: str) -> list[str]:
         """The keys of a record id, with CrewAI's records or others."""

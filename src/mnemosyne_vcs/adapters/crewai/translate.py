@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from mnemosyne_vcs.adapters.crewai.keys import ROOT, mended, record_id_of, scope_of, scope_path
 from mnemosyne_vcs.model import JSON, Record
 from mnemosyne_vcs.reembed import text_of
-from mnemosyne_vcs.views.scopes import Facts
+from mnemosyne_vcs.views.scopes import ScopeRow
 
 if TYPE_CHECKING:
     from crewai.memory.types import MemoryRecord
@@ -106,13 +106,13 @@ def text_to_embed(record: Record) -> str:
     return text_of(record) if fields is None else fields["content"]
 
 
-def facts_of(record: Record) -> Facts | None:
+def facts_of(record: Record) -> ScopeRow | None:
     """The row of a record for scope listings and statistics; None if it is not CrewAI's."""
     fields = _fields(record)
     if fields is None:
         return None
     created = microseconds(fields["created_at"])
-    return Facts(scope_path(fields["scope"]), tuple(fields["categories"]), created)
+    return ScopeRow(scope_path(fields["scope"]), tuple(fields["categories"]), created)
 
 
 def _fields(record: Record) -> dict[str, Any] | None:

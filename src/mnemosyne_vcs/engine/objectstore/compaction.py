@@ -9,7 +9,7 @@ from mnemosyne_vcs.engine.objectstore import logs, packs
 from mnemosyne_vcs.engine.objectstore.bucket import Bucket
 from mnemosyne_vcs.engine.objectstore.head import Head, new_token
 from mnemosyne_vcs.engine.objectstore.logs import Log, Row, Segments
-from mnemosyne_vcs.engine.objectstore.manifest import NAME, Manifest, lost
+from mnemosyne_vcs.engine.objectstore.manifest import NAME, Manifest, missing_object_error
 from mnemosyne_vcs.engine.objectstore.packs import Pack
 from mnemosyne_vcs.errors import BusyError, EngineError, NotFoundError
 from mnemosyne_vcs.format.objects import check_id, is_vector
@@ -48,7 +48,7 @@ class Compaction:
             EngineError: the store failed.
         """
         rows = self._segments.rows
-        before, stored, commits = self._head.steadily(
+        before, stored, commits = self._head.read_with_retry(
             lambda now: (now, list(rows(now.packs)), list(rows(now.history))), self._head.newest()
         )
         packed = [packs.pack_of_row(row) for row in stored]
@@ -72,7 +72,7 @@ class Compaction:
                     rows.append(pack.row)
         except NotFoundError as error:
             self._require_same(before, self._head.newest())
-            raise lost(error) from None
+            raise missing_object_error(error) from None
 
         def edit(manifest: Manifest) -> Manifest:
             self._require_same(before, manifest)
@@ -92,7 +92,7 @@ class Compaction:
         """Remove objects that no manifest names, once no writer can be about to name them."""
         listed = [*self._bucket.list(packs.FOLDER), *self._bucket.list(logs.FOLDER)]
         oldest = self._bucket.modified(NAME) - packs.ORPHAN_AGE
-        named = self._head.steadily(self._named, self._head.newest())
+        named = self._head.read_with_retry(self._named, self._head.newest())
         self._bucket.delete(
             [each.name for each in listed if each.name not in named and each.modified < oldest]
         )

@@ -7,7 +7,7 @@ from mnemosyne_vcs.engine.objectstore import manifest as manifests
 from mnemosyne_vcs.engine.objectstore.manifest import Manifest
 from mnemosyne_vcs.errors import BusyError, EngineError
 
-__all__ = ["TERM", "Waiting"]
+__all__ = ["TERM", "Retry"]
 
 TERM = 5.0
 """The seconds for which an unchanged lease keeps others out."""
@@ -15,7 +15,7 @@ TERM = 5.0
 FIRST_PAUSE, LONGEST_PAUSE = 0.005, 0.1
 
 
-class Waiting:
+class Retry:
     """The waits of a change of the manifest, and its unknown outcomes.
 
     Args:
@@ -58,7 +58,7 @@ class Waiting:
         """Note that the outcome of a put is known."""
         self._failing = None
 
-    def settle(self, version: int, url: str) -> None:
+    def resolve_outcome(self, version: int, url: str) -> None:
         """Conclude that no put has landed, since the newest version does not have the token.
 
         Raises:
@@ -78,7 +78,7 @@ class Waiting:
         time.sleep(random.uniform(0.5, 1.0) * self._pause)
         self._pause = min(max(self._pause * 1.5, FIRST_PAUSE), LONGEST_PAUSE)
 
-    def require_time(self, url: str) -> None:
+    def check_deadline(self, url: str) -> None:
         """Raise if the time is over, counted from the first call."""
         now = time.monotonic()
         self._began = self._began or now

@@ -13,7 +13,7 @@ from mnemosyne_vcs.engine.objectstore.cache import BlockCache, DiskCache
 from mnemosyne_vcs.engine.objectstore.compaction import Compaction
 from mnemosyne_vcs.engine.objectstore.head import Head, new_token
 from mnemosyne_vcs.engine.objectstore.history_index import History
-from mnemosyne_vcs.engine.objectstore.logs import Follower, Log, Row, Segments
+from mnemosyne_vcs.engine.objectstore.logs import Log, LogCache, Row, Segments
 from mnemosyne_vcs.engine.objectstore.manifest import Manifest, index_row
 from mnemosyne_vcs.engine.objectstore.pack_index import Places
 from mnemosyne_vcs.engine.objectstore.pack_reader import PackReader
@@ -46,7 +46,7 @@ class _Draft:
 
     base: Manifest
     manifest: Manifest
-    history: Follower[History]
+    history: LogCache[History]
     pending: dict[Id, bytes] = field(default_factory=dict[Id, bytes])
     deleted: set[Id] = field(default_factory=set[Id])
 
@@ -202,7 +202,9 @@ class ObjectStoreEngine:
     def reflog(self, name: str | None) -> Iterator[ReflogEntry]:
         """See `HasReflog.reflog`."""
         manifest = self._now()
-        rows = self._head.steadily(lambda now: list(self._segments.rows(now.reflog)), manifest)
+        rows = self._head.read_with_retry(
+            lambda now: list(self._segments.rows(now.reflog)), manifest
+        )
         for ref, old, new, who, when, why in reversed(rows):
             if name is None or ref == name:
                 yield reflog_entry(RefUpdate(ref, old, new, who, when, why))
@@ -247,7 +249,7 @@ class ObjectStoreEngine:
         """See `ReadsMany.read_many`: pack by pack."""
         draft = self._draft()
         now = draft.base if draft else self._head.known()
-        for portion in self._head.steadily(lambda now: self._portions(ids, now), now):
+        for portion in self._head.read_with_retry(lambda now: self._portions(ids, now), now):
             yield self.read(portion)
 
     def add_to_index(self, entries: Iterable[IndexEntry]) -> None:
@@ -266,7 +268,9 @@ class ObjectStoreEngine:
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """See `Enumerates.ids`."""
         draft = self._draft()
-        stored = self._head.steadily(self._stored, draft.base if draft else self._head.newest())
+        stored = self._head.read_with_retry(
+            self._stored, draft.base if draft else self._head.newest()
+        )
         if draft is not None:
             stored = (stored - draft.deleted) | draft.pending.keys()
         return (block for block in stored if block.startswith(prefix))
@@ -280,7 +284,7 @@ class ObjectStoreEngine:
                 stored = sum(size for _, size in places.packs)
             return stored + sum(segment.size for log in logs for segment in log.sealed)
 
-        return self._head.steadily(ask, self._now())
+        return self._head.read_with_retry(ask, self._now())
 
     def delete(self, ids: Collection[Id]) -> None:
         """See `Deletes.delete`. `compact` returns the space."""
@@ -365,15 +369,15 @@ class ObjectStoreEngine:
             with self._history.at(now.history) as history:
                 return ask(history)
 
-        return self._head.steadily(asked, draft.base if draft else self._head.newest())
+        return self._head.read_with_retry(asked, draft.base if draft else self._head.newest())
 
-    def _new_history(self) -> Follower[History]:
+    def _new_history(self) -> LogCache[History]:
         return self._following(History, History.add)
 
     def _following(
         self, make: Callable[[], T], add: Callable[[T, Iterator[Row]], object]
-    ) -> Follower[T]:
-        return Follower(self._segments, make, add, self._busy_timeout, self._head.busy)
+    ) -> LogCache[T]:
+        return LogCache(self._segments, make, add, self._busy_timeout, self._head.busy)
 
     def _stored(self, now: Manifest) -> set[Id]:
         with self._places.at(now.packs) as places:
@@ -405,12 +409,12 @@ class ObjectStoreEngine:
         """The known places of objects by a manifest; if it may be old, also by the newest."""
         if not ids:
             return {}
-        found = self._head.steadily(lambda now: get(ids, now), manifest)
+        found = self._head.read_with_retry(lambda now: get(ids, now), manifest)
         missing = [block for block in ids if block not in found]
         if missing and not fresh:
             newest = self._head.newest()
             if newest.packs != manifest.packs:
-                found.update(self._head.steadily(lambda now: get(missing, now), newest))
+                found.update(self._head.read_with_retry(lambda now: get(missing, now), newest))
         return found
 
     def _sizes_by(self, ids: Collection[Id], now: Manifest) -> dict[Id, int]:

@@ -20,7 +20,7 @@ from typing import TypeVar
 from mnemosyne_vcs.engine.objectstore import deadline
 from mnemosyne_vcs.engine.objectstore import manifest as manifests
 from mnemosyne_vcs.engine.objectstore.bucket import Bucket, NoBucketError
-from mnemosyne_vcs.engine.objectstore.deadline import Waiting
+from mnemosyne_vcs.engine.objectstore.deadline import Retry
 from mnemosyne_vcs.engine.objectstore.logs import FOLDER, Segments
 from mnemosyne_vcs.engine.objectstore.manifest import Manifest
 from mnemosyne_vcs.errors import (
@@ -114,7 +114,7 @@ class Head:
         """
         return self._fetch().manifest
 
-    def steadily(self, ask: Callable[[Manifest], T], manifest: Manifest) -> T:
+    def read_with_retry(self, ask: Callable[[Manifest], T], manifest: Manifest) -> T:
         """The result of a function of a manifest; of a newer one if that was rewritten meanwhile.
 
         Raises:
@@ -128,7 +128,7 @@ class Head:
             except NotFoundError as error:
                 newest = self.newest()
                 if newest.version == manifest.version:
-                    raise manifests.lost(error) from None
+                    raise manifests.missing_object_error(error) from None
                 manifest = newest
         raise BusyError(f"{self._url} was rewritten again and again while it was read; try again")
 
@@ -226,48 +226,48 @@ class Head:
             )
 
     def _until_it_lands(self, edit: Edit, token: str, own: str | None = None) -> Manifest:
-        waiting = Waiting(self._busy_timeout)
+        retry = Retry(self._busy_timeout)
         base, fetched = (self._known, False) if self._known else (self._fetch(), True)
         while True:
-            free = self._free(base.manifest, own, waiting)
+            free = self._free(base.manifest, own, retry)
             gone: NotFoundError | None = None
             try:
-                changed = None if free is None else self._tidied(edit(free)).next(token)
+                changed = None if free is None else self._compacted(edit(free)).successor(token)
             except RefConflictError:
                 if fetched:
                     raise
             except NotFoundError as error:
                 gone = error
             else:
-                if changed is not None and self._put(changed, base, waiting):
+                if changed is not None and self._put(changed, base, retry):
                     self._discard(base.manifest, changed)
                     return changed
-                waiting.pause()
-            before, base, fetched = base, self._refetch(waiting), True
+                retry.pause()
+            before, base, fetched = base, self._refetch(retry), True
             if token in base.manifest.tokens:
                 self._discard(before.manifest, base.manifest)
                 return base.manifest
             if gone is not None and base.tag == before.tag:
-                raise manifests.lost(gone)
-            waiting.settle(base.manifest.version, self._url)
-            waiting.require_time(self._url)
+                raise manifests.missing_object_error(gone)
+            retry.resolve_outcome(base.manifest.version, self._url)
+            retry.check_deadline(self._url)
 
-    def _free(self, manifest: Manifest, own: str | None, waiting: Waiting) -> Manifest | None:
+    def _free(self, manifest: Manifest, own: str | None, retry: Retry) -> Manifest | None:
         """The manifest to change, if no other writer holds the lock."""
         if _holder(manifest) in (None, own):
             return manifest
-        return replace(manifest, lease=None) if waiting.abandoned(manifest) else None
+        return replace(manifest, lease=None) if retry.abandoned(manifest) else None
 
-    def _refetch(self, waiting: Waiting) -> _Known:
+    def _refetch(self, retry: Retry) -> _Known:
         """The newest manifest; raises at once if it cannot be read and an outcome is unknown."""
         try:
             return self._fetch()
         except BusyError as error:
-            if waiting.unsure is None:
+            if retry.unsure is None:
                 raise
             raise EngineError(error.message) from error
 
-    def _put(self, changed: Manifest, base: _Known, waiting: Waiting) -> bool:
+    def _put(self, changed: Manifest, base: _Known, retry: Retry) -> bool:
         """Replace the manifest that a changed one was made from; returns whether that landed.
 
         If the answer is lost, the caller finds out; a put that is under way still cannot land
@@ -276,10 +276,10 @@ class Head:
         try:
             tag = self._bucket.put_if(manifests.NAME, manifests.encode(changed), base.tag)
         except EngineError as error:
-            if waiting.failed(base.manifest.version) > self._retry_for:
+            if retry.failed(base.manifest.version) > self._retry_for:
                 raise EngineError(error.message) from error
             return False
-        waiting.answered()
+        retry.answered()
         if tag is None:
             return False
         self._advance(_Known(changed, tag))
@@ -290,13 +290,13 @@ class Head:
         with suppress(MnemosyneError):
             self._bucket.delete([f"{FOLDER}/{name}" for name in before.segments - after.segments])
 
-    def _tidied(self, changed: Manifest) -> Manifest:
-        tidied = self._segments.tidied
+    def _compacted(self, changed: Manifest) -> Manifest:
+        compacted = self._segments.compacted
         return replace(
             changed,
-            packs=tidied(changed.packs),
-            reflog=tidied(changed.reflog),
-            history=tidied(changed.history),
+            packs=compacted(changed.packs),
+            reflog=compacted(changed.reflog),
+            history=compacted(changed.history),
         )
 
     def _fetch(self) -> _Known:

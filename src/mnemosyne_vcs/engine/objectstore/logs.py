@@ -21,7 +21,7 @@ from mnemosyne_vcs.engine.objectstore.bucket import Bucket
 from mnemosyne_vcs.errors import BusyError, CorruptObjectError
 from mnemosyne_vcs.interrupts import guarded, locked
 
-__all__ = ["FOLDER", "Follower", "Log", "Row", "Segment", "Segments"]
+__all__ = ["FOLDER", "Log", "LogCache", "Row", "Segment", "Segments"]
 
 T = TypeVar("T")
 Row: TypeAlias = list[Any]
@@ -100,7 +100,7 @@ class Segments:
             after = max(0, after - segment.rows)
         yield from islice(log.recent, after, None)
 
-    def tidied(self, log: Log) -> Log:
+    def compacted(self, log: Log) -> Log:
         """The log with its newest rows sealed, and small segments merged, if there are many.
 
         Raises:
@@ -142,7 +142,7 @@ def _mergeable(segments: Sequence[Segment]) -> int:
     )
 
 
-class Follower(Generic[T]):
+class LogCache(Generic[T]):
     """A value computed from the rows of a log, updated as the log grows.
 
     Args:

@@ -18,7 +18,16 @@ from mnemosyne_vcs.engine.shared import ref_conflict
 from mnemosyne_vcs.errors import CorruptObjectError, FormatVersionError, NotFoundError
 from mnemosyne_vcs.ids import Id
 
-__all__ = ["NAME", "TOKENS", "Manifest", "decode", "encode", "index_row", "lost", "new_manifest"]
+__all__ = [
+    "NAME",
+    "TOKENS",
+    "Manifest",
+    "decode",
+    "encode",
+    "index_row",
+    "missing_object_error",
+    "new_manifest",
+]
 
 NAME = "manifest"
 FORMAT = 1
@@ -59,7 +68,7 @@ class Manifest:
         logs = self.packs, self.reflog, self.history
         return {segment.name for log in logs for segment in log.sealed}
 
-    def next(self, token: str) -> "Manifest":
+    def successor(self, token: str) -> "Manifest":
         """The manifest one change later, by whose token that change is known."""
         tokens = (*self.tokens, token)[-TOKENS:]
         return replace(self, version=self.version + 1, tokens=tokens)
@@ -103,7 +112,7 @@ def index_row(entry: IndexEntry) -> Row:
     return [entry.commit, entry.transaction, sorted(set(entry.keys))]
 
 
-def lost(error: NotFoundError) -> CorruptObjectError:
+def missing_object_error(error: NotFoundError) -> CorruptObjectError:
     """The error for an object that the newest manifest names and that is not there."""
     return CorruptObjectError(
         f"{error.message}, which the manifest names; restore it, or clone the repository from "

@@ -120,7 +120,11 @@ class PostgresEngine:
     def write(self, objects: Mapping[Id, bytes], update: RefUpdate | None = None) -> None:
         """See `Engine.write`. Up to 8 MB are one round trip."""
         batches = list(_batches(objects))
-        moves = self._moving(update.name, update.vectors) if update and update.vectors else iter(())
+        moves = (
+            self._index_statements(update.name, update.vectors)
+            if update and update.vectors
+            else iter(())
+        )
         first, second = next(moves, None), next(moves, None)
         if len(batches) <= 1 and second is None:
             moved = self._write(objects, update, first)
@@ -151,10 +155,10 @@ class PostgresEngine:
             with self._atomic(held, _UNDO_INNER, _RELEASE, _SAVEPOINT):
                 yield
             return
-        entrance = self._entrance(alone=alone)
+        begin = self._begin_write(alone=alone)
         with (
             self._connections.lend() as connection,
-            self._atomic(connection, _UNDO, _COMMIT, _BEGIN, entrance),
+            self._atomic(connection, _UNDO, _COMMIT, _BEGIN, begin),
         ):
             me, held_here = get_ident(), (os.getpid(), connection)
             try:
@@ -250,7 +254,7 @@ class PostgresEngine:
     def move_vector_index(self, ref: str, move: VectorMove) -> bool:
         """See `IndexesVectors.move_vector_index`."""
         with self.exclusive(alone=False):
-            moves = self._moving(ref, move)
+            moves = self._index_statements(ref, move)
             return all(self._rows("SELECT " + call, **values)[0][0] for call, values in moves)
 
     def nearest_vectors(self, ref: str, root: Id, query: VectorQuery) -> list[VectorMatch] | None:
@@ -324,7 +328,7 @@ class PostgresEngine:
         held = self._held_here()
         with self._translated():
             if held is not None:
-                with _undoing(held, _UNDO_INNER):
+                with _rollback_on_error(held, _UNDO_INNER):
                     return _run(held, _SAVEPOINT, (query, values), _RELEASE)[1][0][0]
             with self._connections.lend() as connection:
                 if not connection.is_pinned:
@@ -332,14 +336,14 @@ class PostgresEngine:
                 cursor = connection.execute(query, values, prepare=True, binary=True)
                 return cursor.fetchall()[0][0]
 
-    def _moving(self, ref: str, move: VectorMove) -> Iterator[sql.Statement]:
+    def _index_statements(self, ref: str, move: VectorMove) -> Iterator[sql.Statement]:
         return vectors.moving(self._repository, ref, move)
 
     def _indexing(self, entry: IndexEntry) -> sql.Statement:
         return sql.add_index(self._repository, entry)
 
-    def _entrance(self, *, alone: bool) -> sql.Statement:
-        return sql.entrance(
+    def _begin_write(self, *, alone: bool) -> sql.Statement:
+        return sql.begin_write(
             self._repository, self._busy_timeout, relaxed=self._relaxed, alone=alone
         )
 
@@ -377,12 +381,12 @@ class PostgresEngine:
         held = self._held_here()
         with self._translated():
             if held is not None:
-                with _undoing(held, _UNDO_INNER):
+                with _rollback_on_error(held, _UNDO_INNER):
                     _run(held, _SAVEPOINT, *steps, _RELEASE)
                 return
             with self._connections.lend() as connection:
                 run = _run if connection.is_pinned else _run_pinned
-                run(connection, self._entrance(alone=False), *steps)
+                run(connection, self._begin_write(alone=False), *steps)
 
     @guarded
     def _atomic(
@@ -390,7 +394,7 @@ class PostgresEngine:
     ) -> Generator[None]:
         """A transaction, or a part of one, which an exception undoes."""
         process = os.getpid()
-        with self._translated(), _undoing(connection, undo):
+        with self._translated(), _rollback_on_error(connection, undo):
             _run(connection, *begin)
             yield
             self._require_sound(process, connection)
@@ -448,12 +452,12 @@ def _run(connection: Connection, *steps: sql.Statement) -> list[Rows]:
 
 def _run_pinned(connection: Connection, *steps: sql.Statement) -> list[Rows]:
     """Do as `_run` does where the session, which others share, may have another isolation."""
-    with _undoing(connection, _UNDO):
+    with _rollback_on_error(connection, _UNDO):
         return _run(connection, _BEGIN, *steps, _COMMIT)[1:-1]
 
 
 @guarded
-def _undoing(connection: Connection, undo: LiteralString) -> Generator[None]:
+def _rollback_on_error(connection: Connection, undo: LiteralString) -> Generator[None]:
     """Undo what an exception leaves; a lost connection, or one of the parent's, needs none."""
     process = os.getpid()
     try:

@@ -27,10 +27,10 @@ __all__ = [
     "SIZE",
     "Statement",
     "add_index",
+    "begin_write",
     "clear_index",
     "commits_of_keys",
     "delete",
-    "entrance",
     "reflog_page",
     "set_setting",
     "store",
@@ -166,7 +166,7 @@ SELECT %(repository)s, key, n FROM new, unnest(%(keys)s::text[]) AS each (key)
 """
 
 
-def entrance(repository: int, patience: float, *, relaxed: bool, alone: bool) -> Statement:
+def begin_write(repository: int, patience: float, *, relaxed: bool, alone: bool) -> Statement:
     """What a writing transaction begins with: its settings, and the lock on the repository.
 
     Args:
@@ -219,7 +219,7 @@ def write(
     """The statement that moves a ref and stores objects.
 
     It gives null if the ref is elsewhere, else whether the call that follows gives true. It begins
-    as `entrance` does; the arguments are the same.
+    as `begin_write` does; the arguments are the same.
 
     Args:
         repository: number of the repository.
