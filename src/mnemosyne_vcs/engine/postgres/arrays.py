@@ -1,4 +1,4 @@
-"""Arrays as PostgreSQL takes them in binary, written in one go.
+"""Arrays in PostgreSQL's binary format.
 
 `psycopg` sends a list as text unless told otherwise, and looks at each element to find its type.
 """

@@ -46,13 +46,13 @@ _UNDO_INNER: LiteralString = "ROLLBACK TO part; RELEASE part"
 class PostgresEngine:
     """A store in a PostgreSQL database. It cannot copy itself.
 
-    Writers of different refs go on side by side. A write is durable as the server's
+    Writers of different refs do not wait for each other. A write is durable as the server's
     `synchronous_commit` says, and at least on the server's own disk; with relaxed durability the
     server answers before that.
 
     Args:
         url: the server, the database and the repository.
-        create: make the tables and the repository if they are missing.
+        create: create the tables and the repository if they do not exist.
         read_only: refuse every write.
         durability: "full" or "relaxed".
         busy_timeout: seconds to wait for other writers.
@@ -84,7 +84,7 @@ class PostgresEngine:
             )
 
     def renew(self) -> None:
-        """Forget, in a forked child, what the parent's other threads are in."""
+        """Drop, in a forked child, the transactions of the parent's threads."""
         me = get_ident()
         self._held = {me: self._held[me]} if me in self._held else {}
 
@@ -294,7 +294,7 @@ class PostgresEngine:
     def compact(self) -> None:
         """See `HasSpace.compact`. Others go on meanwhile.
 
-        The server gives room back from the ends of its tables only; the rest it uses again.
+        The server returns space only from the ends of its tables, and reuses the rest.
         """
         self._require_writable()
         if self._held_here() is not None:
@@ -308,7 +308,7 @@ class PostgresEngine:
         update: RefUpdate | None,
         then: sql.Statement | None = None,
     ) -> bool:
-        """Store objects and move a ref; whether the call that follows gives true."""
+        """Store objects and move a ref; returns whether the call that follows returns true."""
         if update is None:
             self._change(*([sql.store(self._repository, objects)] if objects else []))
             return False
@@ -348,7 +348,7 @@ class PostgresEngine:
         )
 
     def _rows(self, query: LiteralString, *, often: bool = False, **values: Any) -> Rows:
-        """What a query finds, on the connection that is held here, or else on any.
+        """The rows of a query, on the connection that is held here, or else on any.
 
         Args:
             query: the query.
@@ -420,7 +420,7 @@ class PostgresEngine:
         return held[1]
 
     def _require_sound(self, process: int, connection: Connection) -> None:
-        """Refuse to go on in a transaction that is the parent process's, or that failed before."""
+        """Refuse to continue a transaction that is the parent process's, or that failed before."""
         if process != os.getpid():
             raise EngineError(
                 f"this process was forked inside a transaction on {self.url}, which is its "

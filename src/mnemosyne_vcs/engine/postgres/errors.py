@@ -1,4 +1,4 @@
-"""What went wrong on a PostgreSQL server, in terms of what the caller can do."""
+"""Errors of a PostgreSQL server, as errors that say what to do."""
 
 import psycopg
 from psycopg import errors as pg

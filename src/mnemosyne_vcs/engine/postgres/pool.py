@@ -1,8 +1,8 @@
 """Connections to one PostgreSQL server, each lent to one thread at a time.
 
-Nothing that a transaction relies on is kept in a session, so that a pooler between may give each
-one another. A forked child leaves its parent's connections alone and makes its own. An interrupt at
-any instant gives a connection back, or closes it where something was under way (see `interrupts`).
+No transaction depends on the state of a session, so a pooler may give each another one. A forked
+child leaves its parent's connections alone and makes its own. An interrupt at any instant gives a
+connection back, or closes it where something was under way (see `interrupts`).
 """
 
 import logging
@@ -44,14 +44,14 @@ _REQUIRED = {"client_encoding": "utf8"}
 logging.getLogger("psycopg").addHandler(logging.NullHandler())  # else it prints warnings
 
 _of_parent: list[Connection] = []
-"""Connections that a forked child inherited; kept, because to close them is the parent's to do."""
+"""Connections that a forked child inherited; kept open, because only the parent may close them."""
 
 
 class Connections:
     """The connections to one server.
 
     Args:
-        url: where it is.
+        url: the URL.
         busy_timeout: seconds to wait for a connection; no less than it takes to make one.
 
     Raises:
@@ -79,7 +79,7 @@ class Connections:
         self._idle = deque[Connection]()
 
     def renew(self) -> None:
-        """Begin anew in a forked child."""
+        """Start empty in a forked child."""
         _of_parent.extend(self._idle)
         self._begin_anew()
 
@@ -87,7 +87,7 @@ class Connections:
         """A connection outside the pool, for the caller to close.
 
         Raises:
-            NotFoundError: there is no such database.
+            NotFoundError: the database does not exist.
             ValidationError: a parameter of the URL has a value that libpq does not know.
             BusyError: the server takes no more connections.
             EngineError: the server is out of reach, or refused.
@@ -135,7 +135,7 @@ class Connections:
                 _of_parent.extend(taken)
 
     def ask(self, question: Callable[[Connection], T]) -> T:
-        """What a function that changes nothing finds; asked again if the connection is lost.
+        """The result of a function that only reads, called again if the connection is lost.
 
         Raises:
             MnemosyneError: as `lend` raises, or for what the server answers.
@@ -187,7 +187,7 @@ class Connections:
         return taken[0]
 
     def _close_old(self) -> None:
-        """Close what nobody has needed for long, so that others can have it."""
+        """Close connections that were idle for long."""
         with suppress(IndexError):
             while self._idle[0].used < monotonic() - MAX_IDLE:
                 self._idle.popleft().close()
@@ -228,7 +228,7 @@ def _is_alive(connection: Connection) -> bool:
 
 
 def _has_news(socket: int) -> bool:
-    """Whether anything, if only the end, can be read from a socket at once."""
+    """Whether anything, even its end, can be read from a socket at once."""
     if not hasattr(select, "poll"):
         return bool(select.select([socket], [], [], 0)[0])
     poll = select.poll()
@@ -237,6 +237,6 @@ def _has_news(socket: int) -> bool:
 
 
 def _is_lost(error: psycopg.Error) -> bool:
-    """Whether it was the connection that failed, and not what was asked."""
+    """Whether the connection failed, and not the statement."""
     lost = isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError))
     return lost and (error.sqlstate or "08").startswith(("08", "57P"))

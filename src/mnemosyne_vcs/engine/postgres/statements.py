@@ -167,7 +167,7 @@ SELECT %(repository)s, key, n FROM new, unnest(%(keys)s::text[]) AS each (key)
 
 
 def begin_write(repository: int, patience: float, *, relaxed: bool, alone: bool) -> Statement:
-    """What a writing transaction begins with: its settings, and the lock on the repository.
+    """The start of a writing transaction: its settings, and the lock on the repository.
 
     Args:
         repository: number of the repository.

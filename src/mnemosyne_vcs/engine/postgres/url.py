@@ -1,4 +1,4 @@
-"""What a `postgresql://` URL says: how to reach the server, and which repository there."""
+"""The parts of a `postgresql://` URL: the server, and the repository."""
 
 from dataclasses import dataclass
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -16,7 +16,7 @@ class PostgresUrl:
     """A URL in parts.
 
     Attributes:
-        dsn: what libpq connects by; it may hold a password.
+        dsn: the connection string for libpq; it may hold a password.
         repository: the name of the repository.
         canonical: the URL in its canonical form, without a password.
     """
@@ -37,7 +37,7 @@ def parse_url(url: str) -> PostgresUrl:
             parameter `repository`; the scheme `postgres` is the same.
 
     Raises:
-        ValidationError: the URL names no repository, or is none that libpq could take.
+        ValidationError: the URL names no repository, or libpq does not accept it.
     """
     location, _, query = url.partition("://")[2].partition("?")
     authority, slash, database = location.partition("/")

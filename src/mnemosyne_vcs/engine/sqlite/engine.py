@@ -60,13 +60,13 @@ _UNDO_INNER = "ROLLBACK TO inner; RELEASE inner"
 class SQLiteEngine:
     """A store in one SQLite file.
 
-    Writers of all processes take turns; readers wait for nobody. `synchronous` is FULL, or NORMAL
+    Writers of all processes take turns; readers never wait. `synchronous` is FULL, or NORMAL
     with relaxed durability. Opened for writing on a network file system, it warns.
 
     Args:
         path: the file, absolute.
         url: the URL that names it.
-        create: make it if it is missing.
+        create: create it if it does not exist.
         read_only: refuse every write.
         durability: "full" or "relaxed".
         busy_timeout: seconds to wait for other writers.
@@ -225,7 +225,7 @@ class SQLiteEngine:
             delete_objects(connection, ids)
 
     def compact(self) -> None:
-        """See `HasSpace.compact`. It writes the file anew, so it needs that much room meanwhile."""
+        """See `HasSpace.compact`. It rewrites the file, so it needs that much space meanwhile."""
         if self.read_only:
             raise self._reading_only()
         if self._held_here() is not None:
@@ -239,7 +239,7 @@ class SQLiteEngine:
             raise self._file.error(error) from error
 
     def backup(self, path: str) -> None:
-        """See `BacksUp.backup`. Writers go on meanwhile."""
+        """See `BacksUp.backup`. Writers can continue meanwhile."""
         target = Path(absolute(path))
         try:
             target.touch(exist_ok=False)
@@ -254,7 +254,7 @@ class SQLiteEngine:
             raise
 
     def _copy_to(self, target: Path) -> None:
-        """Fill an empty file with a copy, which is on the disk then."""
+        """Fill an empty file with a copy, and flush it to the disk."""
         try:
             if self.read_only:
                 self._ask_reading(copy_into, str(target))
@@ -284,7 +284,7 @@ class SQLiteEngine:
         return held[1] if held is not None and held[0] == get_ident() else None
 
     def _ask(self, question: Callable[[apsw.Connection, *Ts], T], *values: *Ts) -> T:
-        """What a function finds on the connection that is held here, or else on any."""
+        """The result of a function of the connection that is held here, or else of any."""
         try:
             if (held := self._held_here()) is not None:
                 self._require_alive(held)
@@ -296,7 +296,7 @@ class SQLiteEngine:
             raise self._file.error(error) from error
 
     def _ask_reading(self, question: Callable[[apsw.Connection, *Ts], T], *values: *Ts) -> T:
-        """What a function finds in a file that was not changed meanwhile."""
+        """The result of a function of a file that did not change meanwhile."""
         for _ in range(TRIES):
             try:
                 return self._pool.ask(ask, question, *values)
@@ -346,14 +346,14 @@ class SQLiteEngine:
                 connection.execute(undo)
 
     def _require_own_log(self, connection: apsw.Connection, outcome: str) -> None:
-        """Refuse to write, or to say that it is written, where nobody will find it."""
+        """Refuse to write to a log or file that was replaced, or to report such a write as done."""
         if self._path not in self._pool.orphaned and not self._pool.has_what_is_there(connection):
             raise EngineError(
                 f"{self._path} or its log was replaced by another program during a write; {outcome}"
             )
 
     def _require_alive(self, connection: apsw.Connection) -> None:
-        """Refuse to go on in a transaction that is the parent process's, or that failed before."""
+        """Refuse to continue a transaction that is the parent process's, or that failed before."""
         if self._path in self._pool.orphaned:
             raise EngineError(
                 f"this process was forked inside a transaction on {self._path}, which is its "

@@ -1,4 +1,4 @@
-"""The file of a SQLite store: making it, recognising it, opening it, naming what is wrong with it.
+"""The file of a SQLite store: creating, recognising and opening it, and its errors.
 
 The format of the file is told by its `application_id` and `user_version`, which SQLite keeps in the
 header. That is read through SQLite's file layer and never by opening the file beside it, because
@@ -54,10 +54,10 @@ LOOKS_AT_LOG = 10
 
 @dataclass(slots=True)
 class StoreFile:
-    """One file that is, or shall become, a store.
+    """One file that is, or will become, a store.
 
     Attributes:
-        path: where it is, absolute.
+        path: its absolute path.
         url: the URL that names it.
         read_only: open it for reading only.
         synchronous: SQLite's `synchronous` level, "FULL" or "NORMAL".
@@ -77,14 +77,14 @@ class StoreFile:
         self.real = os.path.realpath(self.path)
 
     def require(self, *, create: bool) -> None:
-        """Check that a file is there, or make the store.
+        """Check that the file exists, or create the store.
 
         Raises:
-            NotFoundError: it is not there and shall not, or cannot, be made.
-            CorruptObjectError: a file without a byte is there, and no store shall be made of it.
-            ReadOnlyError: it cannot be made where it is.
+            NotFoundError: it does not exist, and must not or cannot be created.
+            CorruptObjectError: the file is empty, and must not be made a store.
+            ReadOnlyError: it cannot be created in its directory.
             BusyError: another process kept it locked.
-            EngineError: it cannot be made, or its directory cannot be read.
+            EngineError: it cannot be created, or its directory cannot be read.
         """
         if not self._is_empty():
             return
@@ -106,7 +106,7 @@ class StoreFile:
         change of it counts.
 
         Raises:
-            NotFoundError: none is.
+            NotFoundError: it does not exist.
             EngineError: its directory cannot be read.
         """
         try:
@@ -132,9 +132,9 @@ class StoreFile:
             The connection, and the file and log that it has open.
 
         Raises:
-            EngineError: the file is no store or cannot be opened, or the log is another file's.
+            EngineError: the file is not a store or cannot be opened, or the log is another file's.
             FormatVersionError: a newer version wrote it.
-            ReadOnlyError: it cannot be written and shall be.
+            ReadOnlyError: it cannot be written, and must be.
             CorruptObjectError: it is damaged.
             BusyError: another process kept it locked.
         """
@@ -216,14 +216,14 @@ class StoreFile:
         )
 
     def error(self, error: apsw.Error) -> MnemosyneError:
-        """What an error of SQLite means here, and what to do about it."""
+        """The error to raise in place of one of SQLite's."""
         return explain(error, self.real, self.busy_timeout)
 
     def _is_empty(self) -> bool:
-        """Whether nothing is there, or a file without a byte.
+        """Whether the file does not exist, or is empty.
 
         Raises:
-            EngineError: it cannot be told, or there is a log without its file.
+            EngineError: that cannot be read, or there is a log without its file.
         """
         left = has_frames(self.real)
         try:
@@ -242,7 +242,7 @@ class StoreFile:
         return empty
 
     def _create(self) -> None:
-        """Make an empty store, unless another process just did."""
+        """Create an empty store, unless another process just did."""
         try:
             Path(self.path).parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -289,7 +289,7 @@ class StoreFile:
             raise EngineError(f"{self.path} is {kind}; a store is one file: name a file in it")
 
     def _refuse_foreign_files(self) -> None:
-        """Look at the header without locking, recovering or changing anything."""
+        """Check the header without locking, recovering or changing anything."""
         header = self._header()
         version = int.from_bytes(header[60:64], "big")
         if not header.startswith(b"SQLite format 3\0") or header[68:72] != APPLICATION:
@@ -348,7 +348,7 @@ class StoreFile:
         return connection
 
     def _use_wal(self, connection: apsw.Connection) -> None:
-        """Switch to write-ahead logging, for which SQLite does not wait by itself."""
+        """Switch to write-ahead logging, for which SQLite itself does not wait."""
         deadline = time.monotonic() + self.busy_timeout
         while True:
             try:

@@ -64,7 +64,7 @@ def warn_of_network(path: str) -> None:
 
 
 def refuse_other_names(path: str) -> None:
-    """Refuse to write to a file that has a second name, since each name has a log of its own.
+    """Refuse to write to a file that has a second name, since each name has its own log.
 
     Args:
         path: the file of the store, with links followed.
@@ -92,10 +92,10 @@ def refuse_other_names(path: str) -> None:
 
 
 def is_mount_point(mountinfo: str, path: str) -> bool:
-    """Whether something is mounted at just that path.
+    """Whether a file system is mounted at exactly that path.
 
     Args:
-        mountinfo: what Linux says in `/proc/PID/mountinfo`.
+        mountinfo: the contents on Linux of `/proc/PID/mountinfo`.
         path: absolute, with links followed.
     """
     return any(_unescaped(mount) == path for mount in _mount_points(mountinfo))
@@ -111,9 +111,9 @@ def _unescaped(text: str) -> str:
 
 
 def network_file_system(path: str) -> str | None:
-    """The type of the network file system that a file is on; None if there is none, or no telling.
+    """The type of the network file system that a file is on; None if there is none.
 
-    It can be told on Linux, and on Windows.
+    It is detected on Linux and on Windows; elsewhere the result is None.
 
     Args:
         path: the file, which need not exist; links are followed.
@@ -133,7 +133,7 @@ def mounted_type(mountinfo: str, device: int) -> str | None:
     """The type of a mounted file system; None if it is not listed.
 
     Args:
-        mountinfo: what Linux says in `/proc/PID/mountinfo`.
+        mountinfo: the contents on Linux of `/proc/PID/mountinfo`.
         device: the device number of a file there, as `stat` gives it.
     """
     wanted = f"{os.major(device)}:{os.minor(device)}"

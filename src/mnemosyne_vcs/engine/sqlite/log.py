@@ -1,7 +1,7 @@
 """The write-ahead log beside a SQLite file, and whether it is the log of that file.
 
-SQLite finds the log by its name alone. If another file is put in the place of the store, such as a
-backup, SQLite lays the pages of a log that was left behind over that file.
+SQLite finds the log only by its name. If another file is put in the place of the store, such as a
+backup, SQLite applies the pages of a log that was left behind to that file.
 
 Each write of Mnemosyne puts page 1 into the log. Its header has two numbers that tell files apart:
 the schema cookie, which is drawn at random for every new store and every backup, and the change
@@ -47,7 +47,7 @@ class Stamp(NamedTuple):
 
 
 def log_there(path: str) -> Log | None:
-    """What tells the log of a file, and the index of that, from others; None without a log."""
+    """The identity of the log of a file, and of its index; None without a log."""
     try:
         log = os.stat(path + "-wal").st_ino  # noqa: PTH116 - on the path of every call
     except OSError:
@@ -59,7 +59,7 @@ def log_there(path: str) -> Log | None:
 
 
 class _Page(NamedTuple):
-    """What the header of page 1 says that tells files apart."""
+    """The numbers in the header of page 1 that tell files apart."""
 
     counter: int
     cookie: int

@@ -1,4 +1,4 @@
-"""What an error of SQLite means for a store, and what to do about it."""
+"""Errors of SQLite, as errors of a store that say what to do."""
 
 import os
 from pathlib import Path
@@ -88,7 +88,7 @@ def _owner(file: Path) -> str:
 
 
 def _out_of_descriptors() -> bool:
-    """Whether no more files can be opened, which SQLite's errors do not tell."""
+    """Whether no more files can be opened, which SQLite's errors do not show."""
     opened: list[int] = []
     try:
         while len(opened) < DESCRIPTORS_OF_A_CONNECTION:

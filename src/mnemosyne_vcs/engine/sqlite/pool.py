@@ -43,7 +43,7 @@ _Open = tuple[apsw.Connection, Stamp]
 
 @dataclass(eq=False, slots=True)
 class _Lease:
-    """What a thread uses a connection with.
+    """The use of a connection by a thread.
 
     Attributes:
         thread: the thread.
@@ -88,7 +88,7 @@ class Pool:
         self._gate: list[bool] = []
 
     def ask(self, question: Callable[[apsw.Connection, *Ts], T], *values: *Ts) -> T:
-        """What a function finds with a connection that it has alone; raises as `lend` does."""
+        """The result of a function of a connection that it has alone; raises as `lend` does."""
         lease = _Lease(get_ident())
         try:
             answer = question(self._take(lease), *values)
@@ -234,7 +234,7 @@ class Pool:
             gate.clear()
 
     def stamps(self) -> set[Stamp]:
-        """What the connections have open."""
+        """The files and logs that the connections have open."""
         lent = [each for lease in self._leases.copy() for each in lease.held]
         return {stamp for _, stamp in [*lent, *self._idle]}
 
@@ -268,7 +268,7 @@ class Pool:
         self._forking = False
 
     def after_fork_in_child(self) -> None:
-        """Start anew; if a connection was left open, keep it untouched and refuse all use."""
+        """Start empty; if a connection was left open, keep it untouched and refuse all use."""
         left = [*self._idle, *(each for lease in self._leases for each in lease.held)]
         if left or any(lease.entered for lease in self._leases):
             self.orphaned.add(self._path)

@@ -1,4 +1,4 @@
-"""Opening a SQLite store for reading, so that nothing is left behind and no writer is kept out.
+"""Opening a SQLite store for reading, without leaving files behind or blocking writers.
 
 A connection that may only read makes the log's files if they are missing, and does not remove them:
 if they belong to another user then, the store's owner cannot write any more. So where there is no
@@ -68,7 +68,7 @@ class Outdated(Exception):  # noqa: N818 - a reason to ask again, and no error o
 def ask(
     connection: apsw.Connection, question: Callable[[apsw.Connection, *Ts], T], *values: *Ts
 ) -> T:
-    """What a function finds on a connection for reading.
+    """The result of a function of a connection for reading.
 
     Raises:
         Outdated: the file may have changed meanwhile; ask with another connection.
@@ -165,7 +165,7 @@ def _open_with_log(path: str, busy_timeout: float) -> apsw.Connection | None:
 
 
 def _log_of(path: str) -> _Log | None:
-    """What changes when a log is begun or written to; None without a log."""
+    """The state of a log, which changes when it is begun or written to; None without a log."""
     try:
         found = Path(path + "-wal").stat()
     except OSError:

@@ -129,7 +129,7 @@ def _select(what: str, size: int) -> str:
 
 
 def put_objects(connection: apsw.Connection, objects: Mapping[Id, bytes]) -> None:
-    """Store objects; one that exists is left as it is."""
+    """Store objects; existing ones are not changed."""
     sql = "INSERT INTO objects (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
     connection.executemany(sql, objects.items())
 
