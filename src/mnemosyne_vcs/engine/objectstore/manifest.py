@@ -44,7 +44,7 @@ class Manifest:
         store: a random id that the store was given when it was made.
         version: how many changes came before.
         tokens: random ids of the last changes, by which one finds out whether one's own is there.
-        lease: a random id that whoever holds the write lock has put here.
+        lease: the random id of the holder of the write lock.
         refs: where each ref points.
         settings: the settings by name.
         packs: the packs, each as `packs.Pack.row`.

@@ -206,7 +206,7 @@ class Connections:
 
 
 def _permits(count: int) -> SimpleQueue[None]:
-    """As many permits as there may be of something; whoever has taken one has one."""
+    """A queue of permits, one for each use that is allowed."""
     permits = SimpleQueue[None]()
     for _ in range(count):
         permits.put(None)
