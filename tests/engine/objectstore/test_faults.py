@@ -14,7 +14,7 @@ from children import ENGINE_CHILD
 from load import assert_keeps
 from mnemosyne_vcs import BusyError, EngineError
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.engine.objectstore import manifest
+from mnemosyne_vcs.engine.objectstore import logs, manifest
 from mnemosyne_vcs.engine.objectstore.head import Head
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import object_id
@@ -104,7 +104,9 @@ def take_away(proxy):
     proxy.sever()
 
 
-def test_a_write_that_fails_inside_a_transaction_is_no_part_of_it(far, repo, proxy):
+def test_a_write_that_fails_inside_a_transaction_is_no_part_of_it(far, repo, proxy, monkeypatch):
+    """Here it has to fetch a segment of a log to learn what is there already."""
+    monkeypatch.setattr(logs, "RECENT_BYTES", 1)
     repo.blocks.engine.write({BLOCK: b"data"})
     engine = far.blocks.engine
     with pytest.raises(EngineError), engine.exclusive():
