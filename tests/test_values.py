@@ -195,7 +195,7 @@ def test_a_transaction_that_was_given_up_is_over(repo, use):
         tx.put("x", 1)
         raise Broken
 
-    with pytest.raises(TransactionDoneError, match="given up"):
+    with pytest.raises(TransactionDoneError, match="rolled back"):
         USES[use](tx)
     assert list(repo.at()) == []
 

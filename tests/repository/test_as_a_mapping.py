@@ -41,7 +41,7 @@ def test_what_is_rolled_back_is_not_written(repo):
     with repo.transaction() as tx:
         tx["a"] = 1
         tx.rollback()
-        with pytest.raises(TransactionDoneError, match="given up"):
+        with pytest.raises(TransactionDoneError, match="rolled back"):
             tx["b"] = 2
 
     assert repo.resolve() == head

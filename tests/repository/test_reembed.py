@@ -151,7 +151,7 @@ def test_arrays_and_the_own_model_of_the_repository(new_url: Any):
         (lambda texts: [], None, "0 vectors for 2 texts"),
         (lambda texts: [[1.0]] * 3, None, "3 vectors for 2 texts"),
         (lambda texts: [[float("nan")]] * len(texts), None, "'a'.*finite"),
-        (lambda texts: [[1.0]], lambda record: 5, "gave a int for 'a'"),
+        (lambda texts: [[1.0]], lambda record: 5, "returned a int for 'a'"),
     ],
 )
 def test_what_is_wrong_is_named_and_nothing_is_written(

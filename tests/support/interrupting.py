@@ -6,6 +6,7 @@ One after a call is raised at the next instruction, and so left out where that i
 
 import ctypes
 import dis
+import gc
 import signal
 import sys
 from collections.abc import Callable
@@ -79,11 +80,13 @@ def interrupt(work: Callable[[], object], at: int | None) -> int:
         Interrupted: unless there were fewer instants.
     """
     tracer, before = _Tracer(at), sys.gettrace()
+    gc.disable()  # Python swallows what a callback of the collector raises
     sys.settrace(tracer)
     try:
         work()
     finally:
         sys.settrace(before)
+        gc.enable()
     return tracer.seen
 
 
