@@ -131,7 +131,7 @@ class IndexesVectors(Protocol):
     def known_vector_root(self, ref: str) -> Id | None:
         """The root of the index of a ref when `ref` last read it or a write last moved it.
 
-        None if there was no index. Others may have moved it meanwhile.
+        None if there was no index. Another writer may have moved the index since.
         """
         ...
 

@@ -1,11 +1,12 @@
 """The part of `Repository` that merges and undoes: merge, revert, cherry-pick, restore, undo."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.format.validation import check_text, check_trailer
 from mnemosyne_vcs.merge import branches, undo
-from mnemosyne_vcs.merge.operation import Operation, Options, Plan
+from mnemosyne_vcs.merge.operation import Operation, Options, Plan, Step
 from mnemosyne_vcs.merge.resolutions import OnConflict, Resolution
 from mnemosyne_vcs.model import Commit, Revision, named
 from mnemosyne_vcs.refs import DEFAULT_BRANCH
@@ -236,7 +237,7 @@ class _Undo(RepositoryBase):
         options = Options(
             author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
-        return self._run(self._reverting(revision, branch, parent, options))
+        return self._run(self._with_one_commit(undo.revert, revision, branch, parent, options))
 
     def plan_revert(
         self,
@@ -259,18 +260,7 @@ class _Undo(RepositoryBase):
         options = Options(
             author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
-        return self._reverting(revision, branch, parent, options).plan()
-
-    def _reverting(
-        self, revision: Revision, branch: str, parent: int, options: Options
-    ) -> Operation:
-        commit = self.resolve(revision)
-        return Operation(
-            self._writer,
-            branch,
-            lambda head: undo.revert(self.blocks, head, commit, parent),
-            options,
-        )
+        return self._with_one_commit(undo.revert, revision, branch, parent, options).plan()
 
     def cherry_pick(
         self,
@@ -320,7 +310,7 @@ class _Undo(RepositoryBase):
         options = Options(
             author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
-        return self._run(self._picking(revision, branch, parent, options))
+        return self._run(self._with_one_commit(undo.cherry_pick, revision, branch, parent, options))
 
     def plan_cherry_pick(
         self,
@@ -343,15 +333,20 @@ class _Undo(RepositoryBase):
         options = Options(
             author, message, allow_mixed_vectors, self._expected(expect), resolutions, on_conflict
         )
-        return self._picking(revision, branch, parent, options).plan()
+        return self._with_one_commit(undo.cherry_pick, revision, branch, parent, options).plan()
 
-    def _picking(self, revision: Revision, branch: str, parent: int, options: Options) -> Operation:
+    def _with_one_commit(
+        self,
+        act: Callable[[Blocks, Commit, Commit, int], Step],
+        revision: Revision,
+        branch: str,
+        parent: int,
+        options: Options,
+    ) -> Operation:
+        """A revert or a cherry-pick: what is done to a head with the changes of one commit."""
         commit = self.resolve(revision)
         return Operation(
-            self._writer,
-            branch,
-            lambda head: undo.cherry_pick(self.blocks, head, commit, parent),
-            options,
+            self._writer, branch, lambda head: act(self.blocks, head, commit, parent), options
         )
 
     def restore(

@@ -131,7 +131,7 @@ class Bucket:
     def put_if(self, name: str, data: bytes, tag: str | None) -> str | None:
         """Write an object if the present one has this tag; without a tag, if there is none.
 
-        There are no retries: a second request could be refused because the first one succeeded.
+        A failed request is not retried: the retry could be refused because the first try succeeded.
 
         Returns:
             The tag of what was written; None if nothing was.

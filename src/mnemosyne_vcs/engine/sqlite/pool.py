@@ -96,10 +96,7 @@ class Pool:
             return answer
         finally:
             try:
-                if lease.sound and lease.held[0][1] == self._seen and not self._forking:
-                    self._idle.extend(lease.held)
-                else:
-                    self._close(lease)
+                self._keep_or_close(lease)
             finally:
                 self._leases.discard(lease)
 
@@ -124,10 +121,7 @@ class Pool:
         finally:
             if self._path not in self.orphaned:
                 try:
-                    if lease.sound and lease.held[0][1] == self._seen and not self._forking:
-                        self._idle.extend(lease.held)
-                    else:
-                        self._close(lease)
+                    self._keep_or_close(lease)
                 finally:
                     self._leases.discard(lease)
 
@@ -204,6 +198,13 @@ class Pool:
                     self._seen = stamp
                     return connection
                 self._close(lease)
+
+    def _keep_or_close(self, lease: _Lease) -> None:
+        """Give a connection back for others to use, or close it if it must not be used again."""
+        if lease.sound and lease.held[0][1] == self._seen and not self._forking:
+            self._idle.extend(lease.held)
+        else:
+            self._close(lease)
 
     def _close(self, lease: _Lease) -> None:
         for connection, stamp in lease.held:
