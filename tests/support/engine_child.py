@@ -6,6 +6,7 @@ reading lines from its standard input.
 
 import hashlib
 import sys
+from pathlib import Path
 
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
@@ -55,6 +56,25 @@ def hold(url):
     with engine.exclusive():
         say("held")
         sys.stdin.readline()
+    say("released")
+
+
+def end_a_commit(path):
+    """Be between the two copies of the log's head, as a writer is at the end of a commit.
+
+    The layout and the byte that is locked: https://www.sqlite.org/walformat.html, 2.
+    """
+    import fcntl
+
+    with Path(f"{path}-shm").open("r+b", buffering=0) as index:
+        fcntl.lockf(index, fcntl.LOCK_EX, 1, 120)
+        head = index.read(48)
+        index.seek(0)
+        index.write(head[:8] + bytes([head[8] ^ 1]) + head[9:])
+        say("held")
+        sys.stdin.readline()
+        index.seek(0)
+        index.write(head)
     say("released")
 
 

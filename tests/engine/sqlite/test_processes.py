@@ -9,6 +9,7 @@ import pytest
 from children import ENGINE_CHILD
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.engine.sqlite.statements import begin_log
 from mnemosyne_vcs.errors import BusyError, EngineError
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id, text_id
@@ -97,6 +98,22 @@ def test_a_lock_held_by_another_process_is_busy_after_the_timeout(engine):
     impatient.write(dict([block_of("x")]), RefUpdate("main", None, block_of("x")[0]))
     assert engine.ref("main") == block_of("x")[0]
     impatient.close()
+
+
+def test_a_write_begins_while_another_process_is_at_the_end_of_a_commit(engine, tmp_path):
+    engine.write(dict([block_of("x")]))
+    connection = apsw.Connection(str(tmp_path / "store.mnem"))
+    assert connection.pragma("user_version") > 0
+    with child("end_a_commit", tmp_path / "store.mnem") as other:
+        assert other.line() == "held"
+        with pytest.raises(apsw.BusyError):
+            connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+        begin_log(connection)
+        other.go()
+        assert other.line() == "released"
+    connection.close()
+    engine.write(dict([block_of("y")]), RefUpdate("main", None, block_of("y")[0]))
+    assert engine.ref("main") == block_of("y")[0]
 
 
 def test_a_lock_held_by_another_thread_is_busy_after_the_timeout(engine):

@@ -28,7 +28,14 @@ from mnemosyne_vcs.engine.sqlite.log import (
 )
 from mnemosyne_vcs.engine.sqlite.messages import explain
 from mnemosyne_vcs.engine.sqlite.reading import Still, has_frames, open_file, open_for_reading
-from mnemosyne_vcs.engine.sqlite.statements import FORMAT, SCHEMA, copy_into, make_distinct, rows
+from mnemosyne_vcs.engine.sqlite.statements import (
+    FORMAT,
+    SCHEMA,
+    copy_into,
+    is_moved,
+    make_distinct,
+    rows,
+)
 from mnemosyne_vcs.errors import (
     BusyError,
     CorruptObjectError,
@@ -194,8 +201,7 @@ class StoreFile:
         """
         if self.read_only:
             return
-        logged, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-        if logged == moved:
+        if is_moved(connection):
             return
         copy = f"{self.real}.{secrets.token_hex(4)}.kept"
         said = (

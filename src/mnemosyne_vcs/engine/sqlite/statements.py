@@ -93,9 +93,17 @@ def begin_log(connection: apsw.Connection) -> None:
 
     A connection counts on from page 1 as it has read it, and not as it has written it.
     """
-    logged, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
-    if logged == moved:
+    if is_moved(connection) is not False:
         connection.execute("PRAGMA shrink_memory")
+
+
+def is_moved(connection: apsw.Connection) -> bool | None:
+    """Whether all of the log is in the file; None while another process ends a commit."""
+    try:
+        logged, moved = connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_NOOP)
+    except apsw.BusyError:  # SQLite does not wait here, whatever the busy timeout
+        return None
+    return logged == moved
 
 
 def mark_log(connection: apsw.Connection) -> None:
