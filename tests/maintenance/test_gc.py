@@ -1,6 +1,7 @@
 """Garbage collection: only what nothing reaches goes, and writers beside it lose nothing."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,7 +18,9 @@ from mnemosyne_vcs import (
     Repository,
 )
 from mnemosyne_vcs.engine import open_engine
-from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.engine.capabilities import Capabilities
+from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
+from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import parse_id
 from mnemosyne_vcs.refs import initialise
 from mnemosyne_vcs.testing import FaultyEngine
@@ -79,13 +82,15 @@ def test_a_read_only_store_only_says_what_it_would_do(tmp_path: Path):
             repo.gc(keep_reflog=AT_ONCE)
 
 
-def test_an_engine_that_cannot_delete_says_so():
-    class Bare:
-        url = "bare://"
-        read_only = False
+@pytest.mark.parametrize("lacking", ["delete", "enumerate"])
+def test_an_engine_that_cannot_list_or_delete_says_so(lacking: str):
+    class Bare(FaultyEngine):
+        @property
+        def capabilities(self) -> Capabilities:
+            return replace(super().capabilities, **{lacking: None})
 
-    with pytest.raises(EngineError, match="bare://"):
-        Repository(Bare()).gc()  # type: ignore[arg-type]
+    with pytest.raises(EngineError, match=r"memory://.*cannot list and delete"):
+        Repository(Bare(fresh().blocks.engine)).gc()
 
 
 def test_a_deletion_that_fails_leaves_all_there():
@@ -112,6 +117,11 @@ def test_compacting_gives_the_room_back(tmp_path: Path):
         repo.delete_branch("trial")
         seen: list[int] = []
         before = repo.stats().bytes
+        repo.create_branch("other")
+        repo.put("other", 1, branch="other")
+        repo.delete_branch("other")
+        assert repo.gc(keep_reflog=timedelta(days=1)).objects == 0
+        assert repo.stats().bytes >= before
         report = repo.gc(keep_reflog=AT_ONCE, compact=True, progress=seen.append)
         assert report.bytes > 1_200_000
         assert repo.stats().bytes < before - report.bytes * 0.9
@@ -205,6 +215,59 @@ def test_a_dry_run_reads_no_garbage():
     assert (report.objects, report.bytes) == (len(garbage), sum(len(before[b]) for b in garbage))
     assert garbage.isdisjoint(engine.read_ids)
     assert garbage
+
+
+class Moving(FaultyEngine):
+    """Between two looks at the refs, others move one and collect what it led to, some times."""
+
+    def __init__(self, engine: Engine, times: int) -> None:
+        super().__init__(engine)
+        self.moves = iter(range(3 * times))  # a missing object has the refs looked at too
+        self.lists = self.looks = 0
+
+    def refs(self, prefix: str = "") -> dict[str, bytes]:
+        self.looks += 1
+        found = dict(super().refs(prefix))
+        move = next(self.moves, None) if self.lists else None
+        return found if move is None else found | {"branch/moving": object_id(b"%d" % move)}
+
+    def ids(self, prefix: bytes = b"") -> Iterator[bytes]:
+        self.lists += 1
+        return super().ids(prefix)
+
+
+class Unlocked(Moving):
+    """The same without a write lock."""
+
+    @property
+    def capabilities(self) -> Capabilities:
+        return replace(super().capabilities, lock=None)
+
+
+@pytest.mark.parametrize(("times", "lists", "looks"), [(0, 2, 2), (1, 3, 5), (2, 4, 8), (3, 5, 10)])
+def test_refs_that_move_are_looked_at_again_and_in_the_end_under_the_lock(
+    times: int, lists: int, looks: int
+):
+    repo = fresh()
+    abandon(repo)
+    engine = Moving(repo.blocks.engine, times)
+    report = Repository(engine).gc(keep_reflog=AT_ONCE)
+    assert (report.objects, report.kept) == (12, len(stored(repo)))
+    assert (engine.lists, engine.looks) == (lists, looks)
+    assert repo.verify().ok
+
+
+@pytest.mark.parametrize(("kind", "dry_run"), [(Moving, True), (Unlocked, False)])
+def test_refs_that_always_move_are_an_error_where_no_lock_stops_them(
+    kind: type[Moving], dry_run: bool
+):
+    repo = fresh()
+    abandon(repo)
+    before = stored(repo)
+    assert Repository(kind(repo.blocks.engine, 2)).gc(keep_reflog=AT_ONCE, dry_run=True).objects
+    with pytest.raises(NotFoundError):
+        Repository(kind(repo.blocks.engine, 3)).gc(keep_reflog=AT_ONCE, dry_run=dry_run)
+    assert stored(repo) == before
 
 
 class Asked(FaultyEngine):

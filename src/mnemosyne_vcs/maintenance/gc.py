@@ -55,9 +55,9 @@ def collect(
     *,
     since: int,
     now: int,
-    dry_run: bool = False,
-    compact: bool = False,
-    progress: Progress | None = None,
+    dry_run: bool,
+    compact: bool,
+    progress: Progress | None,
 ) -> GcReport:
     """Remove the objects that neither refs nor recent lines of the reflog reach.
 
