@@ -27,6 +27,7 @@ from mnemosyne_vcs.testing import FaultyEngine
 from mnemosyne_vcs.testing._peers import fresh
 from mnemosyne_vcs.testing.repository._fixtures import Clock
 from mnemosyne_vcs.testing.repository.gc import AT_ONCE, GcContract, abandon, stored
+from peers import Asked
 
 
 class TestGc(GcContract):
@@ -268,15 +269,3 @@ def test_refs_that_always_move_are_an_error_where_no_lock_stops_them(
     with pytest.raises(NotFoundError):
         Repository(kind(repo.blocks.engine, 3)).gc(keep_reflog=AT_ONCE, dry_run=dry_run)
     assert stored(repo) == before
-
-
-class Asked(FaultyEngine):
-    """Notes which objects are read."""
-
-    def __init__(self, engine):
-        super().__init__(engine)
-        self.read_ids: set[bytes] = set()
-
-    def read(self, ids):
-        self.read_ids.update(ids)
-        return super().read(ids)

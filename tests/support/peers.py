@@ -60,6 +60,18 @@ class Watched(FaultyEngine):
         super().write(objects, update)
 
 
+class Asked(FaultyEngine):
+    """Notes which objects are read."""
+
+    def __init__(self, engine):
+        super().__init__(engine)
+        self.read_ids: set[bytes] = set()
+
+    def read(self, ids):
+        self.read_ids.update(ids)
+        return super().read(ids)
+
+
 class Lying(FaultyEngine):
     """Gives other bytes for one object."""
 

@@ -22,6 +22,8 @@ from mnemosyne_vcs import (
     Repository,
     ValidationError,
 )
+from mnemosyne_vcs.batches import BATCH
+from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.format.validation import MAX_MOMENT, MIN_MOMENT
 from mnemosyne_vcs.ids import text_id
@@ -141,6 +143,20 @@ def test_a_branch_that_lags_behind_moves_on_and_any_other_is_left(bundle: Path):
     assert other.at("theirs/main")["a"] == other.at()["a"]
     with pytest.raises(ValidationError):
         other.import_bundle(bundle, prefix="no name\n")
+
+
+def test_a_name_that_is_also_a_commit_id_is_not_taken_over(tmp_path: Path):
+    repo = fill(fresh())
+    name = repo.resolve().id
+    engine = repo.blocks.engine
+    engine.write({}, RefUpdate(f"branch/{name}", None, repo.resolve().cid))
+    repo.export_bundle(tmp_path / "x.car")
+    target = fresh()
+    before = refs(target)
+    with pytest.raises(ValidationError, match=f"{name}.*commit id"):
+        target.import_bundle(tmp_path / "x.car")
+    assert refs(target) == before
+    assert f"theirs/{name}" in target.import_bundle(tmp_path / "x.car", prefix="theirs/").branches
 
 
 def test_a_tag_never_moves(bundle: Path):
@@ -331,10 +347,11 @@ def test_progress_is_told(tmp_path: Path):
     exported = repo.export_bundle(tmp_path / "x.car", progress=counts["out"].append)
     fresh().import_bundle(tmp_path / "x.car", progress=counts["in"].append)
     repo.export_jsonl(tmp_path / "x.jsonl", progress=counts["lines"].append)
-    for seen in counts.values():
-        assert len(seen) > 1
-        assert seen == sorted(seen)
-        assert seen[-1] <= exported.objects
+    assert counts["out"] == list(range(BATCH, exported.objects + 2, BATCH))
+    assert counts["lines"] == list(range(BATCH, 1200, BATCH))
+    assert len(counts["in"]) > 1
+    assert counts["in"] == sorted(counts["in"])
+    assert counts["in"][-1] <= exported.objects
 
 
 TEXT = st.text(st.characters(exclude_categories=["Cc", "Cs"]), min_size=1, max_size=8)

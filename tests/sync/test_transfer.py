@@ -1,5 +1,6 @@
 """What travels between two stores: only what is missing, all of it checked, nothing half."""
 
+from collections import Counter
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import timedelta
@@ -9,7 +10,15 @@ from itertools import count, repeat
 import pytest
 
 import mnemosyne_vcs
-from mnemosyne_vcs import BusyError, CorruptObjectError, EngineError, NotFoundError, Repository
+from mnemosyne_vcs import (
+    BusyError,
+    CorruptObjectError,
+    EngineError,
+    NotFoundError,
+    Repository,
+    tree,
+)
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.format.objects import (
@@ -25,10 +34,11 @@ from mnemosyne_vcs.format.objects import (
 from mnemosyne_vcs.ids import parse_id, text_id
 from mnemosyne_vcs.maintenance.strict import check_block
 from mnemosyne_vcs.sync import transfer
+from mnemosyne_vcs.sync.new_objects import additions
 from mnemosyne_vcs.testing._peers import Disturbed, fresh
 from mnemosyne_vcs.testing.faults import FaultyEngine
 from mnemosyne_vcs.tree import EMPTY_ROOT
-from peers import Lying, Overtaken, assert_complete, filled, objects, refs
+from peers import Asked, Lying, Overtaken, assert_complete, filled, objects, refs
 
 
 @pytest.fixture
@@ -78,10 +88,13 @@ class TestOnlyWhatIsMissingTravels:
     def test_an_edit_sends_no_vector_again(self):
         repo = filled()
         copy = mnemosyne_vcs.clone(repo, "memory://")
+        before = objects(copy)
         repo.put("k/004", {"n": "edited"}, embedding=repo.at()["k/004"].embedding)
         sent = copy.fetch(repo)
         leaf_and_root = 2
         assert (sent.commits, sent.objects) == (1, 1 + 1 + leaf_and_root)
+        new = objects(copy) - before
+        assert sent.bytes == sum(map(len, copy.blocks.engine.read(new).values()))
         assert copy.fetch(repo).objects == 0
 
     def test_a_record_that_is_put_back_brings_its_vector(self):
@@ -119,6 +132,66 @@ class TestOnlyWhatIsMissingTravels:
         reading = Disturbed(copy.blocks.engine, lambda: None, at=())
         Repository(reading).fetch(repo)
         assert reading.reads < 10
+
+    def test_little_of_the_source_is_read_if_little_is_missing(self):
+        repo = filled(2000)
+        for number in range(200):
+            repo.put("k/0007", number)
+        copy = mnemosyne_vcs.clone(repo, "memory://")
+        repo.put("k/0007", "last")
+        asked = Asked(repo.blocks.engine)
+        copy.fetch(Repository(asked))
+        read = repo.blocks.engine.read(asked.read_ids)
+        kinds = Counter(object_kind(block, data) for block, data in read.items())
+        assert kinds["commit"] < 100
+        assert kinds["node"] < 12
+        assert kinds["record"] == 2
+
+    def test_what_is_missing_is_found_in_ever_larger_steps(self):
+        repo, copy = fresh(), fresh()
+        copy.pull(repo)
+        for number in range(200):
+            repo.put("a", number)
+        asked = Disturbed(copy.blocks.engine, lambda: None, at=())
+        lacking = transfer.missing(repo.blocks, Capabilities.of(asked), [repo.resolve().cid])
+        assert [commit.id for commit in lacking] == [c.id for c in repo.log()][:200][::-1]
+        assert asked.reads == 8
+
+    def test_a_commit_adds_what_its_parents_lack(self):
+        repo = filled(400)
+        tree_of = {
+            commit.cid: dict(tree.walk(repo.blocks.node, commit.tree_cid, set()))
+            for commit in repo.log()
+        }
+        commits = list(repo.log())[:-1]
+        for commit, added in zip(commits, additions(repo.blocks, commits), strict=True):
+            before = {block for parent in commit.parent_cids for block in tree_of[parent]}
+            new = {b: key for b, key in tree_of[commit.cid].items() if b not in before}
+            assert added.nodes.keys() == {block for block, key in new.items() if key is None}
+            assert added.records == {block for block, key in new.items() if key is not None}
+
+    def test_progress_counts_all_that_is_looked_at(self):
+        repo, seen = fresh(), []
+        with repo.transaction() as tx:
+            for number in range(1000):
+                tx.put(f"k/{number}", number)
+        sent = fresh(MemoryEngine()).fetch(repo, progress=seen.append)
+        assert seen[-1] == sent.objects
+        assert len(seen) == -(-sent.objects // transfer.BATCH)
+        assert seen == sorted(seen)
+
+    def test_tags_bring_commits_that_no_branch_reaches(self):
+        repo = filled()
+        repo.create_branch("other", revision="main~1")
+        repo.put("far", 1, branch="other")
+        repo.create_tag("far", revision="other")
+        repo.delete_branch("other")
+        assert mnemosyne_vcs.clone(repo, "memory://").at("far")["far"].content == 1
+        assert mnemosyne_vcs.clone(repo, "memory://", branches=["main"]).tags().keys() == {"v1"}
+        copy = fresh()
+        assert copy.fetch(repo, branches=["main"]).tags.keys() == {"v1"}
+        assert copy.fetch(repo).tags.keys() == {"far"}
+        assert copy.verify().ok
 
     def test_few_questions_are_asked_of_the_source(self, tmp_path):
         with mnemosyne_vcs.open(tmp_path / "far.mnem", create=True) as repo:
@@ -180,6 +253,39 @@ class TestBreakingOff:
             repo.push(Repository(locking))
             assert Repository(engine).verify().ok
             assert dict(Repository(engine).at()) == dict(repo.at())
+            if locking.locks < number:
+                break
+        assert number > 2
+
+    def test_a_vector_that_was_there_is_collected_before_any_lock(self):
+        repo = filled()
+        vectors = [block for block in objects(repo) if is_vector(block)]
+        for number in count(1):
+            engine = MemoryEngine()
+            engine.write(dict(repo.blocks.engine.read(vectors)))
+            collect = partial(Repository(engine).gc, keep_reflog=timedelta(0))
+            locking = DisturbedLocks(engine, collect, number)
+            repo.push(Repository(locking))
+            assert Repository(engine).verify().ok
+            if locking.locks < number:
+                break
+        assert number > 2
+
+    @pytest.mark.parametrize("records", range(7, 14))
+    def test_a_tree_is_collected_between_it_and_its_commit(self, records):
+        repo = filled()
+        repo.create_branch("before")
+        with repo.transaction() as tx:
+            for number in range(records):
+                tx.put(f"new/{number}", number)
+        for number in count(1):
+            engine = MemoryEngine()
+            there = fresh(engine)
+            there.pull(repo, "before")
+            collect = partial(there.gc, keep_reflog=timedelta(0))
+            locking = DisturbedLocks(engine, collect, number)
+            repo.push(Repository(locking), "main")
+            assert Repository(engine).verify().ok
             if locking.locks < number:
                 break
         assert number > 2
@@ -289,6 +395,7 @@ class TestWhatIsReceivedIsChecked:
         ("change", "message"),
         [
             ({"generation": 99}, "does not follow"),
+            ({"generation": 1}, "does not follow"),
             ({"timestamp_ms": 1}, "does not follow"),
             ({"parents": (), "generation": 0}, "not the root commit"),
             ({"transaction_id": "x" * 32}, "hex"),
@@ -325,11 +432,13 @@ class TestWhatIsReceivedIsChecked:
         root = repo.blocks.node(repo.resolve().tree_cid)
         assert root.level == 1
         first = decode_node(root.links[0], repo.blocks.read_one(root.links[0]))
-        lower = (root.counts[0] + 1, *root.counts[1:])
+        more, fewer = ((root.counts[0] + by, *root.counts[1:]) for by in (1, -1))
         swapped = (root.links[1], root.links[0], *root.links[2:])
         empty = object_id(encode_node(EMPTY_NODE))
         wrong = [
-            replace(root, counts=lower),
+            replace(root, counts=more),
+            replace(root, counts=fewer),
+            replace(root, keys=(first.keys[-2], *root.keys[1:])),
             replace(root, links=swapped),
             replace(root, links=(empty, *root.links[1:])),
             Node(1, root.keys[:1], root.links[:1], root.counts[:1]),
@@ -360,6 +469,32 @@ class TestWhatIsReceivedIsChecked:
                 break
         data, blocks = self.on_tree(repo, above)
         self.refused(repo, data, "agree", [*blocks, leaf])
+
+    def test_a_merge_that_takes_nodes_of_both_sides_which_overlap(self):
+        """Both entries are known to be right, but not that the second begins after the first."""
+        repo = filled(200)
+        root = repo.blocks.node(repo.resolve().tree_cid)
+        repo.create_branch("other")
+        repo.delete(root.keys[0], branch="other")
+        repo.put("z", 1)
+        ours, theirs = (repo.resolve(name) for name in ("main", "other"))
+        top, other = (repo.blocks.node(commit.tree_cid) for commit in (ours, theirs))
+        assert other.keys[0] > top.keys[0]
+        both = Node(
+            1,
+            (top.keys[0], *other.keys),
+            (top.links[0], *other.links),
+            (top.counts[0], *other.counts),
+        )
+        block = encode_node(both)
+        assert sound(block)
+        child = replace(
+            ours,
+            parents=(ours.id, theirs.id),
+            generation=ours.generation + 1,
+            tree=text_id(object_id(block)),
+        )
+        self.refused(repo, encode_commit(child), "agree", [block])
 
     def test_an_object_that_the_source_lacks(self):
         repo = filled()

@@ -72,9 +72,9 @@ def fetch(
     mover: RefWriter,
     *,
     remote: str | None,
-    branches: Collection[str] | None = None,
-    prune: bool = False,
-    progress: Progress | None = None,
+    branches: Collection[str] | None,
+    prune: bool,
+    progress: Progress | None,
 ) -> TransferReport:
     """Copy history here; see `Repository.fetch`."""
     return while_it_lasts(
