@@ -24,7 +24,7 @@ from mutation.runs import Tests, baseline, outcome
 PACKAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "tree": ("tree", ("tests/tree",)),
     "merge": ("merge", ("tests/merge",)),
-    "transaction": ("transaction", ("tests/transaction", "tests/repository")),
+    "transaction": ("transaction", ("tests/transaction", "tests/repository", "tests/merge")),
     "views": ("views", ("tests/views",)),
     "gc": (
         "maintenance/gc.py",

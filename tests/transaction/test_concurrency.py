@@ -2,16 +2,24 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 
-from mnemosyne_vcs import Repository, Transaction
+import pytest
+
+from mnemosyne_vcs import Commit, ConflictError, Repository, Transaction
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.engine.protocol import Engine, RefUpdate
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.testing import FaultyEngine
 from mnemosyne_vcs.testing._peers import fresh
 from mnemosyne_vcs.testing.repository.concurrency import ConcurrencyContract
-from mnemosyne_vcs.transaction.retries import OPTIMISTIC_ATTEMPTS
+from mnemosyne_vcs.transaction.retries import (
+    MAX_ATTEMPTS,
+    OPTIMISTIC_ATTEMPTS,
+    until_it_lands,
+)
 
 
 class TestConcurrency(ConcurrencyContract):
@@ -53,3 +61,23 @@ def test_who_loses_race_after_race_takes_the_lock():
     Repository(Rivalled(memory, rival)).transact(partial(count_up, told=runs))
     assert len(runs) == OPTIMISTIC_ATTEMPTS + 1
     assert other.at()["total"].content == len(rivals) + 1
+
+
+@pytest.mark.parametrize("lock", [True, False])
+def test_attempts_are_bounded_and_the_pauses_between_them_grow_slowly(
+    monkeypatch: pytest.MonkeyPatch, lock: bool
+):
+    pauses: list[float] = []
+    monkeypatch.setattr("time.sleep", pauses.append)
+    monkeypatch.setattr("random.uniform", lambda least, most: most)
+    engine, attempts = MemoryEngine(), list[int]()
+
+    def attempt() -> Commit:
+        attempts.append(len(attempts))
+        raise ConflictError("lost", [])
+
+    can = Capabilities.of(engine)
+    with pytest.raises(ConflictError, match="lost"):
+        until_it_lands(can if lock else replace(can, lock=None), attempt, ConflictError)
+    assert len(attempts) == (OPTIMISTIC_ATTEMPTS + 1 if lock else MAX_ATTEMPTS)
+    assert pauses == [pytest.approx(0.001 * number) for number in range(1, len(attempts))]

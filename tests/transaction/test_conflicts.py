@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne_vcs import ConflictError, Repository, Transaction
+from mnemosyne_vcs import ConflictError, RefConflictError, Repository, Transaction
 from mnemosyne_vcs.engine.memory import MemoryEngine
 from mnemosyne_vcs.model import Record
 from mnemosyne_vcs.testing._peers import fresh
@@ -106,6 +106,54 @@ def test_what_both_do_alike_is_no_conflict(store: Repository):
             other.put("a/2", 5)
             other.put("new", 1)
     assert {r.key: r.content for r in store.at().scan()} == {"a/2": 5, "b/1": 0, "new": 1}
+
+
+@pytest.mark.parametrize(
+    ("clashes", "more"), [(1, ""), (5, ""), (6, " and more"), (9, " and more")]
+)
+def test_the_message_names_the_first_five_keys(store: Repository, clashes: int, more: str):
+    keys = [f"k/{number}" for number in range(clashes)]
+    tx, other = store.transaction(), store.transaction()
+    for key in keys:
+        tx.put(key, "ours")
+        other.put(key, "theirs")
+    head = other.commit()
+    named = ", ".join(map(repr, keys[:5]))
+    with pytest.raises(ConflictError) as caught:
+        tx.commit()
+    assert f"to {head.id}, which changed {named}{more}, used by" in str(caught.value)
+    assert [conflict.key for conflict in caught.value.conflicts] == keys
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_what_others_have_deleted_too_is_no_change(store: Repository, number: int):
+    tx = store.transaction()
+    tx.delete("a/1")
+    tx.put("a/2", 0)
+    head = store.delete("a/1", message=f"deleted {number}")
+    assert tx.commit() == head
+    assert store.resolve() == head
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_transaction_that_changes_nothing_still_expects_its_commit(
+    store: Repository, number: int
+):
+    expect = store.resolve()
+    tx = store.transaction(expect=expect)
+    tx.put("a/1", 0)
+    assert tx.commit() == expect
+    late = store.transaction(expect=expect)
+    late.put("a/1", 0)
+    store.put("number", number)
+    with pytest.raises(RefConflictError, match=expect.id):
+        late.commit()
+
+
+def test_a_transaction_is_true_even_if_the_branch_is_empty(repo: Repository):
+    with repo.transaction() as tx:
+        assert len(tx) == 0
+        assert tx
 
 
 def test_a_record_that_is_moved_twice_comes_from_where_it_was(store: Repository):

@@ -4,8 +4,16 @@ from datetime import timedelta
 
 import pytest
 
-from mnemosyne_vcs import ConflictError, CorruptObjectError, EngineError, NotFoundError
+from mnemosyne_vcs import (
+    ConflictError,
+    CorruptObjectError,
+    EngineError,
+    NotFoundError,
+    Repository,
+    tree,
+)
 from mnemosyne_vcs.transaction.buffer import MOST_DRAFTS
+from peers import Watched
 
 RECORDS = MOST_DRAFTS + 8
 
@@ -160,6 +168,44 @@ def test_a_record_that_was_moved_and_then_put_was_moved(full, look):
         tx.put("new", "another")
     found = full.at()["new"]
     assert (found.content, found.moved_from) == ("another", "k/3")
+
+
+def test_a_record_that_was_moved_before_and_is_put_now_was_not_moved(full):
+    for number in range(8):
+        full.move(f"k/{number}", f"new/{number}")
+    for number in range(8):
+        full.put(f"new/{number}", "other")
+    assert {record.moved_from for record in full.at().scan("new/")} == {None}
+
+
+def test_what_was_put_as_it_was_can_be_put_anew(full):
+    with full.transaction() as tx:
+        tx.put("k/1", 1, embedding=[1.0, 1.0])
+        assert tx["k/1"].content == 1
+        tx.put("k/1", "anew")
+        assert tx["k/1"].content == "anew"
+        tx.put("k/1", 1, embedding=[1.0, 1.0])
+        tx.delete("k/1")
+        tx.put("k/1", "last")
+    assert full.at()["k/1"].content == "last"
+    assert full.verify().ok
+
+
+def test_what_is_put_back_is_written_again_and_what_is_merged_is_not(full):
+    before = full.at()["k/1"]
+    record = tree.get(full.blocks.node, full.resolve().tree_cid, "k/1")
+    again = {record, *before.vectors.ids.values()}
+    full.put("k/1", "other")
+    watched = Watched(full.blocks.engine)
+    Repository(watched).undo()
+    assert again <= watched.again
+    full.create_branch("side")
+    full.put("k/1", "side", branch="side", embedding=[0.0, 1.0])
+    full.put("k/2", "main")
+    watched = Watched(full.blocks.engine)
+    Repository(watched).merge("side")
+    assert tree.get(full.blocks.node, full.resolve().tree_cid, "k/1") not in watched.again
+    assert full.at()["k/1"].content == "side"
 
 
 def test_what_is_put_back_takes_the_place_of_a_draft(full):
