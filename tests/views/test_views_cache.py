@@ -1,3 +1,4 @@
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -6,8 +7,9 @@ import pytest
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError
+from mnemosyne_vcs.interrupts import noted
 from mnemosyne_vcs.tree import EMPTY_ROOT
-from mnemosyne_vcs.views.cache import ViewCache
+from mnemosyne_vcs.views.cache import PATIENCE, ViewCache
 from mnemosyne_vcs.views.identity import IdentityViewBuilder
 from mnemosyne_vcs.views.rows import SEGMENT_ROWS
 from mnemosyne_vcs.views.scopes import ScopesViewBuilder
@@ -56,6 +58,30 @@ def test_a_view_is_made_once_for_all_threads(new_store, entry):
     assert all(view is views[0] for view in views)
 
 
+def test_those_who_wait_for_a_view_go_on_as_soon_as_it_is_made(new_store, entry):
+    store, kind = new_store(), CountingViewBuilder()
+    root = store.edit(EMPTY_ROOT, {"a/1": entry()})
+    cache = ViewCache(store.blocks)
+    kind.gate.clear()
+    waiting = [threading.Thread(target=cache.get, args=(kind, root)) for _ in range(3)]
+    for thread in waiting:
+        thread.start()
+    assert kind.entered.wait(30)
+    while sum(is_waiting(thread) for thread in waiting) < 2:
+        pass
+    kind.gate.set()
+    for thread in waiting:
+        thread.join(PATIENCE / 2)
+    assert not any(thread.is_alive() for thread in waiting)
+    assert kind.made == 1
+
+
+def is_waiting(thread):
+    """Whether a thread is at the lock of a view that another one makes."""
+    frame = sys._current_frames().get(thread.ident)
+    return frame is not None and frame.f_code is noted.__code__
+
+
 def test_readers_of_other_roots_do_not_wait(new_store, entry):
     store, kind = new_store(), CountingViewBuilder()
     first = store.edit(EMPTY_ROOT, {"a/1": entry()})
@@ -83,6 +109,17 @@ def test_a_commit_costs_its_changes(new_store, entry):
     cache.get(kind, store.edit(main, {"k/new": entry()}))
     cache.get(kind, store.edit(other, {"k/new": entry()}))
     assert kind.steps == [500, 250, 1, 1]
+
+
+def test_of_views_that_are_alike_the_one_used_last_is_updated(new_store, entry):
+    store, kind = new_store(), CountingViewBuilder()
+    roots = [store.edit(EMPTY_ROOT, {f"{i}/{j}": entry() for j in range(i)}) for i in (5, 7, 9)]
+    cache = ViewCache(store.blocks)
+    for root in (*roots, roots[1]):
+        cache.get(kind, root)
+    kind.steps.clear()
+    cache.get(kind, store.edit(EMPTY_ROOT, {"new/1": entry(), "new/2": entry()}))
+    assert kind.steps == [7 + 2]
 
 
 def test_an_advance_reads_only_what_is_new(new_store, entry):
@@ -196,6 +233,35 @@ def test_memory_is_given_back_when_views_are(new_store, entry):
     kind.trim()
     assert rows.nbytes == 0
     assert cache.get(kind, root).search(query) == held
+
+
+def test_clearing_gives_the_memory_of_views_back_that_nobody_uses(new_store, entry):
+    store, kind, rng = new_store(), VectorViewBuilder(), np.random.default_rng(4)
+    cache = ViewCache(store.blocks)
+    rows = cache.get(kind, store.edit(EMPTY_ROOT, vectors(rng, entry, 100))).by_dimension[8].store
+    assert rows.nbytes >= 100 * 8 * 4
+    cache.clear()
+    assert rows.nbytes == 0
+
+
+def test_beyond_the_budget_the_oldest_views_go_and_the_last_of_each_kind_stays(new_store, entry):
+    store, rng = new_store(), np.random.default_rng(6)
+    kinds = [IdentityViewBuilder(), VectorViewBuilder()]
+    roots = [store.edit(EMPTY_ROOT, vectors(rng, entry, 40, start=100 * i)) for i in range(4)]
+    cache = ViewCache(store.blocks, budget=0)
+    for root in roots:
+        for kind in kinds:
+            cache.get(kind, root)
+    assert [(kind, root) for root in roots for kind in kinds if cache.has(kind, root)] == [
+        (kind, roots[3]) for kind in kinds
+    ]
+    sizes = ViewCache(store.blocks, budget=1 << 30)
+    for root in roots:
+        sizes.get(kinds[0], root)
+    cache = ViewCache(store.blocks, budget=sizes.nbytes() - 1)
+    for root in (*roots[:3], roots[0], roots[3]):
+        cache.get(kinds[0], root)
+    assert [cache.has(kinds[0], root) for root in roots] == [True, False, True, True]
 
 
 def test_readers_and_writers_together(new_store, entry):

@@ -9,7 +9,7 @@ from mnemosyne_vcs.engine.vector_index import IndexesVectors, VectorMatch
 from mnemosyne_vcs.errors import CorruptObjectError
 from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.views.cache import ViewCache
-from mnemosyne_vcs.views.cosine import Query, best
+from mnemosyne_vcs.views.cosine import Query, best, direction_of
 from mnemosyne_vcs.views.keys import Selection
 from mnemosyne_vcs.views.rows import SEGMENT_ROWS, RowStore
 from mnemosyne_vcs.views.server_search import IndexedVectors
@@ -290,6 +290,62 @@ def test_the_best_may_look_worse_by_twice_the_margin():
     exact = np.array([0.5] * 40 + [0.5 + margin / 4])
     approximate = exact + np.array([margin] * 40 + [-margin])
     assert 40 in best(approximate, margin, 1, None, None)
+
+
+@pytest.fixture(scope="module")
+def four_segments():
+    """A store of 4 segments' vectors of 3 dimensions, and the vectors by row."""
+    rows, rng = RowStore(3), np.random.default_rng(13)
+    values = rng.standard_normal((4 * SEGMENT_ROWS, 3)).astype(np.float32)
+    added = rows.add(rows.claim(), [(b"%d" % i, vector) for i, vector in enumerate(values)])
+    assert added == list(range(len(values)))
+    return rows, values
+
+
+@pytest.mark.parametrize(
+    "chosen",
+    [
+        [5, 3],
+        [3, 5, 4],
+        [2 * SEGMENT_ROWS + 9],
+        [3 * SEGMENT_ROWS + 1, 7, 4 * SEGMENT_ROWS - 1],
+        [0, 3 * SEGMENT_ROWS - 1, 3 * SEGMENT_ROWS],
+        list(range(0, 4 * SEGMENT_ROWS, 7)),
+        list(range(SEGMENT_ROWS - 100, SEGMENT_ROWS + 100)),
+        list(range(4 * SEGMENT_ROWS))[::-1],
+    ],
+)
+def test_rows_in_any_order_and_place_have_their_own_scores(four_segments, cosine, chosen):
+    rows, values = four_segments
+    query = Query(values[17])
+    scores = query.approximate(rows, np.array(chosen, np.int32))
+    for row, score in zip(chosen, scores, strict=True):
+        assert abs(score - cosine(values[row], values[17])) <= query.margin
+
+
+@given(seed=st.integers(0, 10**9), dimension=st.sampled_from([1, 2, 3, 7, 100]))
+def test_products_of_directions_are_within_their_margins(cosine, seed, dimension):
+    rng = np.random.default_rng(seed)
+    one, other = hostile_vectors(rng, dimension, 2)
+    exact, query = cosine(one, other), Query(one)
+    direction = direction_of(other)
+    assert abs(float(np.vecdot(query.direction, direction)) - exact) <= query.margin_of_directions
+    assert query.margin < query.margin_of_directions < (dimension + 5) * 2**-24
+
+
+def test_the_direction_of_a_zero_vector_is_zero():
+    with np.errstate(all="raise"):
+        assert direction_of(np.zeros(3, np.float32)).tolist() == [0, 0, 0]
+
+
+def test_no_score_is_beyond_one():
+    rng = np.random.default_rng(14)
+    for _ in range(300):
+        vector = rng.standard_normal(5).astype(np.float32)
+        scales = np.float32([0.1, 0.3, 1.7, 1e-3, 1e7])
+        scores = Query(vector).exact([vector * by for by in (*scales, *-scales)])
+        assert np.abs(scores).max() <= 1
+        assert np.allclose(scores, [1] * 5 + [-1] * 5)
 
 
 class Deceiving(IndexesVectors):
