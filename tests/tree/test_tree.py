@@ -142,7 +142,8 @@ def test_an_edit_that_changes_nothing_makes_nothing():
     forest = Forest()
     root = forest.build(records)
     key = next(iter(records))
-    for changes in ({}, {"absent": None}, {key: records[key], "zz": None}, dict(records)):
+    same = {key: records[key]}
+    for changes in ({}, {"absent": None}, same, same | {"zz": None}, dict(records)):
         assert forest.edit(root, changes) == tree.Edit(root, {}, {})
 
 
