@@ -52,11 +52,12 @@ class Watched(FaultyEngine):
 
     def __init__(self, engine):
         super().__init__(engine)
-        self.new, self.again = set(), set()
+        self.new, self.again, self.writes = set(), set(), 0
 
     def write(self, objects, update=None):
         self.again |= self.engine.read(list(objects)).keys()
         self.new |= objects.keys()
+        self.writes += 1
         super().write(objects, update)
 
 

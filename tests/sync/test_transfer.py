@@ -38,7 +38,7 @@ from mnemosyne_vcs.sync.new_objects import additions
 from mnemosyne_vcs.testing._peers import Disturbed, fresh
 from mnemosyne_vcs.testing.faults import FaultyEngine
 from mnemosyne_vcs.tree import EMPTY_ROOT
-from peers import Asked, Lying, Overtaken, assert_complete, filled, objects, refs
+from peers import Asked, Lying, Overtaken, Plain, Watched, assert_complete, filled, objects, refs
 
 
 @pytest.fixture
@@ -243,6 +243,15 @@ class TestBreakingOff:
             if not faulty.failed:
                 break
         assert number >= total // 7 - 3
+
+    def test_a_move_of_a_ref_whose_answer_is_lost_is_looked_for(self):
+        repo = filled()
+        plain = Watched(Plain())
+        repo.push(Repository(plain))
+        plain = FaultyEngine(Plain(), [*[None] * (plain.writes - 1), "after"])
+        assert repo.push(Repository(plain)).branches == {"main": repo.resolve().id}
+        assert plain.failed
+        assert Repository(plain).branches() == {"main": repo.resolve().id}
 
     def test_garbage_is_collected_before_any_lock(self):
         repo = filled()

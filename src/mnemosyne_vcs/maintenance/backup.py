@@ -16,7 +16,7 @@ from mnemosyne_vcs.format.objects import check_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.graph import ancestors
 from mnemosyne_vcs.maintenance.verify import ATTEMPTS, is_needed
-from mnemosyne_vcs.refs import BRANCH, ROOT_COMMIT, TAG, ref_heads
+from mnemosyne_vcs.refs import BRANCH, ROOT_COMMIT, TAG, ref_heads, write_ref
 
 __all__ = ["Stats", "backup", "stats"]
 
@@ -128,7 +128,8 @@ def _copy(blocks: Blocks, source: Enumerates, target: Engine, now: int) -> None:
             target.write(found)
         if all(is_needed(blocks, head) for head in refs.values()):
             for name, head in refs.items():
-                target.write({}, RefUpdate(name, None, head, when=now, why="backup"))
+                update = RefUpdate(name, None, head, when=now, why="backup")
+                write_ref(Blocks(target), {}, update)
             return
     raise BusyError(
         f"{engine.url} cannot be copied while branches are being deleted and collected all the "

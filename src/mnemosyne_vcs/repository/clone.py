@@ -74,7 +74,7 @@ def clone(
         here = stack.enter_context(_target(target, durability))
         sync.clone(
             there,
-            here,
+            Blocks(here),
             RefWriter(author, time.time_ns() // 1_000_000),
             remote=remote,
             branches=branches,

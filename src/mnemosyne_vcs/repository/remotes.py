@@ -65,7 +65,7 @@ class _Remotes(_Branches):
             NotFoundError: there is no remote with that name.
             ReadOnlyError: the repository was opened for reading.
         """
-        remotes.remove_remote(self.blocks.engine, name, self._writer.author, self._writer.clock())
+        remotes.remove_remote(self.blocks, name, self._writer.author, self._writer.clock())
 
     def remote_branches(self, remote: str = DEFAULT_REMOTE) -> dict[str, str]:
         """The id of the commit that each branch of a remote named when last heard of.
@@ -108,7 +108,7 @@ class _Remotes(_Branches):
         """
         with self._other(remote, read_only=True) as (name, other):
             return sync.fetch(
-                self.blocks.engine,
+                self.blocks,
                 other,
                 self._mover(),
                 remote=name,
@@ -148,7 +148,7 @@ class _Remotes(_Branches):
         with self._other(remote, read_only=False) as (name, other):
             return sync.push(
                 self.blocks,
-                other.engine,
+                other,
                 self._mover(),
                 remote=name,
                 branch=branch,

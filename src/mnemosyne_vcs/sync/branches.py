@@ -10,7 +10,7 @@ from mnemosyne_vcs.errors import AlreadyExistsError, ConflictError, NotFoundErro
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.graph import is_ancestor
 from mnemosyne_vcs.ids import Id, text_id
-from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, initialise, remote_ref
+from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, initialise, remote_ref, write_ref
 from mnemosyne_vcs.sync.transfer import Progress, Sent, transfer
 
 __all__ = ["RefWriter", "TransferReport", "branch_heads", "clone", "fetch", "push"]
@@ -60,14 +60,14 @@ class RefWriter:
     who: str
     when: int
 
-    def move(self, target: Engine, name: str, new: Id, old: Id | None, why: str) -> None:
-        """Move a ref of the target to a commit that it has."""
+    def move(self, target: Blocks, name: str, new: Id | None, old: Id | None, why: str) -> None:
+        """Move a ref of the target to a commit that it has, or delete the ref."""
         if new != old:
-            target.write({}, RefUpdate(name, old, new, self.who, self.when, why))
+            write_ref(target, {}, RefUpdate(name, old, new, self.who, self.when, why))
 
 
 def fetch(
-    here: Engine,
+    here: Blocks,
     there: Blocks,
     mover: RefWriter,
     *,
@@ -85,7 +85,7 @@ def fetch(
 
 
 def _fetch(
-    here: Engine,
+    here: Blocks,
     there: Blocks,
     mover: RefWriter,
     *,
@@ -96,28 +96,27 @@ def _fetch(
 ) -> TransferReport:
     heads = branch_heads(there.engine, branches)
     tags: dict[str, Id] = {}
-    gone = _gone(here, remote, heads) if prune and remote and branches is None else {}
+    gone = _gone(here.engine, remote, heads) if prune and remote and branches is None else {}
 
     def land() -> None:
-        tags.update(_new_tags(there.engine, here))
+        tags.update(_new_tags(there.engine, here.engine))
         why = f"fetch {there.engine.url}"
         for name, head in heads.items() if remote else ():
             ref = remote_ref(remote or "", name)
-            mover.move(here, ref, head, here.ref(ref), why)
+            mover.move(here, ref, head, here.engine.ref(ref), why)
         for ref, head in tags.items():
             mover.move(here, ref, head, None, why)
         for name, head in gone.items():
-            ref = remote_ref(remote or "", name)
-            here.write({}, RefUpdate(ref, head, None, mover.who, mover.when, why))
+            mover.move(here, remote_ref(remote or "", name), None, head, why)
 
     wanted = {*heads.values(), *(() if branches else there.engine.refs(TAG).values())}
-    sent = transfer(there, here, wanted, land, progress)
+    sent = transfer(there, here.engine, wanted, land, progress)
     return replace(_report(there.engine.url, remote, heads, tags, sent), pruned=tuple(gone))
 
 
 def push(
     here: Blocks,
-    there: Engine,
+    there: Blocks,
     mover: RefWriter,
     *,
     remote: str | None,
@@ -126,32 +125,32 @@ def push(
 ) -> TransferReport:
     """Copy a branch to another store; see `Repository.push`."""
     ref = branch_ref(branch)
-    new, old = here.engine.ref(ref), there.ref(ref)
+    new, old = here.engine.ref(ref), there.engine.ref(ref)
     if new is None:
         raise NotFoundError(f"there is no branch {branch!r} in {here.engine.url}")
     if old is not None and not _follows(here, new, old):
-        raise _behind(branch, there)
+        raise _behind(branch, there.engine)
     tags: dict[str, Id] = {}
     why = f"push from {here.engine.url}"
 
     def land() -> None:
-        if there.ref(ref) != old:
-            raise _behind(branch, there)
-        tags.update(_new_tags(here.engine, there))
+        if there.engine.ref(ref) != old:
+            raise _behind(branch, there.engine)
+        tags.update(_new_tags(here.engine, there.engine))
         mover.move(there, ref, new, old, why)
         for tag, head in tags.items():
             mover.move(there, tag, head, None, why)
 
-    sent = transfer(here, there, [new], land, progress)
+    sent = transfer(here, there.engine, [new], land, progress)
     if remote and not here.engine.read_only:
         tracking = remote_ref(remote, branch)
-        mover.move(here.engine, tracking, new, here.engine.ref(tracking), f"push {there.url}")
-    return _report(there.url, remote, {branch: new}, tags, sent)
+        mover.move(here, tracking, new, here.engine.ref(tracking), f"push {there.engine.url}")
+    return _report(there.engine.url, remote, {branch: new}, tags, sent)
 
 
 def clone(
     there: Blocks,
-    here: Engine,
+    here: Blocks,
     mover: RefWriter,
     *,
     remote: str | None,
@@ -159,8 +158,10 @@ def clone(
     progress: Progress | None = None,
 ) -> TransferReport:
     """Fill an empty store from another one; see `mnemosyne_vcs.clone`."""
-    if here.refs():
-        raise AlreadyExistsError(f"{here.url} already holds a repository; fetch or pull into it")
+    if here.engine.refs():
+        raise AlreadyExistsError(
+            f"{here.engine.url} already holds a repository; fetch or pull into it"
+        )
     return while_it_lasts(
         lambda: _clone(there, here, mover, remote=remote, branches=branches, progress=progress)
     )
@@ -168,7 +169,7 @@ def clone(
 
 def _clone(
     there: Blocks,
-    here: Engine,
+    here: Blocks,
     mover: RefWriter,
     *,
     remote: str | None,
@@ -179,7 +180,7 @@ def _clone(
     tags: dict[str, Id] = {}
 
     def land() -> None:
-        tags.update(_new_tags(there.engine, here))
+        tags.update(_new_tags(there.engine, here.engine))
         why = f"clone {there.engine.url}"
         for name, head in heads.items():
             mover.move(here, branch_ref(name), head, None, why)
@@ -189,8 +190,8 @@ def _clone(
             mover.move(here, ref, head, None, why)
 
     wanted = {*heads.values(), *(() if branches else there.engine.refs(TAG).values())}
-    sent = transfer(there, here, wanted, land, progress)
-    initialise(here, when=mover.when)
+    sent = transfer(there, here.engine, wanted, land, progress)
+    initialise(here.engine, when=mover.when)
     return _report(there.engine.url, remote, heads, tags, sent)
 
 

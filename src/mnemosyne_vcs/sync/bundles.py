@@ -29,7 +29,7 @@ from mnemosyne_vcs.graph import ancestors, is_ancestor
 from mnemosyne_vcs.history.index import complete_index
 from mnemosyne_vcs.ids import Id, parse_id, text_id
 from mnemosyne_vcs.maintenance.verify import verify_objects
-from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref
+from mnemosyne_vcs.refs import BRANCH, TAG, branch_ref, check_new_name, tag_ref, write_ref
 
 __all__ = ["Bundle", "check_bundle", "export_bundle", "import_bundle"]
 
@@ -225,7 +225,7 @@ def _store(
             engine.write(received.read(batch))
         complete_index(blocks, refs.values())
         for move in moves:
-            engine.write({}, move)
+            write_ref(blocks, {}, move)
 
 
 def _check_move(received: "_Received", move: RefUpdate) -> None:

@@ -11,7 +11,7 @@ from mnemosyne_vcs.engine.shared import without_password
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, NotFoundError, ValidationError
 from mnemosyne_vcs.interrupts import guarded
 from mnemosyne_vcs.paths import path_text
-from mnemosyne_vcs.refs import remote_ref
+from mnemosyne_vcs.refs import remote_ref, write_ref
 
 __all__ = ["DEFAULT_REMOTE", "add_remote", "opened", "remotes", "remove_remote"]
 
@@ -57,11 +57,11 @@ def add_remote(engine: Engine, name: str, url: str | os.PathLike[str]) -> str:
     return kept
 
 
-def remove_remote(engine: Engine, name: str, who: str, when: int) -> None:
+def remove_remote(blocks: Blocks, name: str, who: str, when: int) -> None:
     """Forget a remote and its branches; objects from it are kept while other refs reach them.
 
     Args:
-        engine: the store that keeps the name.
+        blocks: the objects of the store that keeps the name.
         name: the name.
         who: who removes it, for the reflog.
         when: UTC milliseconds, for the reflog.
@@ -70,10 +70,12 @@ def remove_remote(engine: Engine, name: str, who: str, when: int) -> None:
         NotFoundError: there is no remote with that name.
         ReadOnlyError: the store does not accept writes.
     """
+    engine = blocks.engine
     if name not in remotes(engine):
         raise NotFoundError(f"there is no remote {name!r} in {engine.url}")
     for ref, head in engine.refs(remote_ref(name)).items():
-        engine.write({}, RefUpdate(ref, head, None, who, when, f"remove remote {name}"))
+        update = RefUpdate(ref, head, None, who, when, f"remove remote {name}")
+        write_ref(blocks, {}, update)
     _settings(engine).set_setting(_SETTING + name, None)
 
 
