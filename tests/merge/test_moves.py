@@ -127,6 +127,14 @@ def test_a_clash_that_would_bring_an_id_beside_ours_is_one_of_ids(fork):
     assert conflict.ours.key == "/c/r" and conflict.theirs.content == {"v": 2}
 
 
+@pytest.mark.parametrize(("here", "there"), [("b", "c"), ("c", "b")])
+def test_a_record_that_both_have_moved_elsewhere_is_a_conflict(fork, here, there):
+    plan = fork([put("a", 0)], [move("a", here)], [move("a", there)])
+    assert conflicts(plan) == [("a", "move/move")]
+    (conflict,) = plan.conflicts
+    assert (conflict.ours.key, conflict.theirs.key) == (here, there)
+
+
 def test_a_key_that_both_have_left_brings_no_id(fork):
     plan = fork(
         [put("/a/r", {"v": 0})],

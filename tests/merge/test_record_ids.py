@@ -166,6 +166,22 @@ def test_restore_of_a_subtree_says_so_and_of_everything_need_not(repo: Repositor
     assert present(repo) == {"/a/r": 1}
 
 
+def test_restore_of_a_subtree_in_which_a_record_has_moved_needs_no_decision(repo: Repository):
+    then = repo.put("/a/x/r", 1)
+    with repo.transaction() as tx:
+        tx.move("/a/x/r", "/a/y/r")
+    repo.restore("/a/", source=then)
+    assert present(repo) == {"/a/x/r": 1}
+
+
+def test_restore_of_a_record_whose_id_was_held_twice_before_needs_no_decision(repo: Repository):
+    then = repo.put("/a/r", 1)
+    repo.put("/a/r", 2)
+    repo.put("/b/r", "twice")
+    repo.restore("/a/", source=then)
+    assert present(repo) == {"/a/r": 1, "/b/r": "twice"}
+
+
 def test_retract_deletes_what_would_stand_beside_another(repo: Repository):
     repo.put("/a/r", 1)
     commit = repo.transact(lambda tx: tx.move("/a/r", "/a/s"))

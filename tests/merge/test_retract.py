@@ -100,3 +100,24 @@ def test_what_stood_under_another_key_comes_back_with_all_that_belongs_to_it(rep
     before = repo.at(good)["old"].vectors.ids
     assert not set(record.vectors.ids.values()) & set(before.values()), "each key has its own"
     assert repo.verify().ok
+
+
+def test_a_record_does_not_go_back_onto_one_that_took_its_place(repo: Repository):
+    repo.put("a", "A")
+    bad = moves(repo, ("a", "b"))
+    repo.put("a", "another")
+
+    repo.retract(commit=bad)
+
+    assert present(repo) == {"a": "another"}
+
+
+def test_a_record_that_had_been_deleted_before_is_deleted_again(repo: Repository):
+    repo.put("a", "old")
+    repo.delete("a")
+    bad = repo.put("a", "bad").id
+
+    done = repo.retract(commit=bad)
+
+    assert present(repo) == {}
+    assert [(c.key, c.kind) for c in done.changes["main"]] == [("a", "removed")]

@@ -59,9 +59,7 @@ def value_at(record: Record, field: str) -> Any:
 
 
 def _beside(record: Record) -> dict[str, JSON]:
-    known = record.provenance.known()
-    if "derived_from" in known:
-        known["derived_from"] = [list(origin) for origin in known["derived_from"]]
+    known = record.provenance.as_json()
     values: dict[str, JSON] = {f"provenance.{name}": value for name, value in known.items()}
     if record.embedder is not None:
         values["embedder"] = record.embedder

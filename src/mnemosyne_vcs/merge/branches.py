@@ -115,10 +115,10 @@ def _base(blocks: Blocks, lookup: Lookup, bases: Sequence[Commit], depth: int = 
         if depth == DEEPEST:
             differing = (key for key, *_ in tree.diff(blocks.node, state.root, root))
             state = State(state.root, {**state.changes, **dict.fromkeys(differing, UNKNOWN)})
-            continue
-        below = merge_bases(lookup, [each.cid for each in bases[:count]], commit.cid)
-        base = _base(blocks, lookup, below, depth + 1)
-        state = _with(state, merge_states(blocks, base, state, root))
+        else:
+            below = merge_bases(lookup, [each.cid for each in bases[:count]], commit.cid)
+            base = _base(blocks, lookup, below, depth + 1)
+            state = _with(state, merge_states(blocks, base, state, root))
     return state
 
 
