@@ -91,8 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--only",
         choices=["history", "engines"],
-        help="measure only this: questions to history, where what FILE holds besides stays as it "
-        "is; or the engines, whose results are a file of their own",
+        help="measure only this: questions to history (other results in FILE are kept), or the "
+        "engines (their results are a file of their own)",
     )
     run.add_argument("--out", type=Path, default=Path("results.json"), metavar="FILE")
     run.add_argument("--work", type=Path, metavar="DIR", help="where the stores are made")

@@ -1,6 +1,6 @@
 """What it costs to ask and to act on history, against its length and the size of the memory.
 
-Each question is put to a repository that was opened for it, so that nothing is cached but the
+Each question is asked of a repository that was opened for it, so that nothing is cached but the
 files by the system.
 """
 

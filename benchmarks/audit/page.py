@@ -174,8 +174,8 @@ def _words(packages: dict[str, Any]) -> str:
         "and adds them; it updates and deletes nothing by itself (read in `mem0/memory/main.py`). "
         "With a scripted model that extracts every fact as it was said, "
         f"{told['contradicted']} of {told['keys']} keys had "
-        f"more than one value in `get_all` after {packages['length']} steps: which one holds is "
-        "then for the reader to judge, by time."
+        f"more than one value in `get_all` after {packages['length']} steps. The reader then has "
+        "to decide by time which one is current."
     )
 
 

@@ -1,7 +1,6 @@
-"""Cores of their own for a server and for its client, as machines have that are apart.
+"""Separate cores for a server and for its client, as on two machines.
 
-On few cores a scheduler puts both on one of them for a while and then not, so that the same work
-takes now one time and now another.
+On few cores, the scheduler sometimes runs both on the same core, and times vary.
 """
 
 from __future__ import annotations

@@ -39,55 +39,53 @@ _INTRODUCTION = """\
 ## The engines
 
 The same repository on SQLite, PostgreSQL and an object store, with vectors of {dimensions:,} \
-dimensions, at {records:,} records; a figure is p50, then p99. Measured on {date} in {minutes:.0f} \
-minutes: {processor}, {cores} cores, {system}; {versions}. Each server ran on the same machine, \
-and none beside it, so that a round trip costs next to nothing and a flush to disk {fsync}. Every \
-sample is in [engines.json](benchmarks/engines.json)."""
+dimensions, at {records:,} records; each cell has the p50, then the p99. Measured on {date} in \
+{minutes:.0f} minutes: {processor}, {cores} cores, {system}; {versions}. Each server ran on the \
+same machine, one at a time, so that a round trip costs almost nothing; a flush to disk takes \
+{fsync}. Every sample is in [engines.json](benchmarks/engines.json)."""
 
 _COMMITS = """\
 ### Commits of one record
 
-A hundred commits in a row are followed by plain writes of exactly the bytes of the blocks that \
-each of them made (about {kilobytes:.0f} KB: record, vector, new nodes of the tree, commit), \
-as one value under a new key, on the same disk or server, by a client of its own; and so on. The \
-process that commits has read the nodes of the tree before. To replace a record is to compare it \
-with the new one first: one that is known, because the process has just written it, or one that is \
-unknown and has to be read:
+After every hundred commits, the same bytes that each of them wrote (about {kilobytes:.0f} KB: \
+record, vector, new nodes of the tree, commit) are written as one value under a new key, to the \
+same disk or server, by a separate client. The committing process has read the nodes of the tree \
+before. A record that is replaced is first compared with the new one. It is *known* if the process \
+has just written it, and *unknown* if the process has to read it. The plain writes are:
 
-* **INSERT**: one row in one statement that commits by itself: on SQLite with `apsw`, in WAL mode \
+* **INSERT**: one row in one statement with autocommit: on SQLite with `apsw`, in WAL mode \
 with `synchronous=FULL`; on PostgreSQL with `psycopg` in autocommit mode, one round trip, into a \
 column that is not compressed.
-* **INSERT, COMMIT**: the same row with `psycopg` as it is by default, which sends `BEGIN`, the \
-statement and `COMMIT`, three round trips.
-* **SELECT; INSERT, COMMIT**: the same after a question for half as many bytes, about those of a \
+* **INSERT, COMMIT**: the same row with `psycopg`'s default, which sends `BEGIN`, the statement \
+and `COMMIT` in three round trips.
+* **SELECT; INSERT, COMMIT**: the same after a query for half as many bytes, about the size of a \
 record and its vector.
-* **Conditional PUT**: one object with `obstore`, on condition that there is none of that name.
+* **Conditional PUT**: one object with `obstore`, if no object has that name.
 
-The goal on PostgreSQL is in round trips, which the tests count, for one record or up to 512 in a \
-commit: 2 for new and known records, 3 for unknown ones. The ratios have no goal. A `put` in a row \
-of them, as here, takes one round trip less, since it does not ask where the branch is.
+The goal on PostgreSQL is a number of round trips, which the tests count, for one record or up to \
+512 in a commit: 2 for new and known records, 3 for unknown ones. The ratios have no goal. One \
+`put` after another, as here, takes one round trip less, since it does not look up the branch.
 
-On few cores a scheduler puts server and client on one of them for a while, where neither can work \
-while the other does, and then not: times swing between two values, by a fifth or more. *Apart* \
-means that the server was kept to half of the cores and the client, ours or the plain one, to the \
-other half, as on two machines."""
+On few cores, the scheduler sometimes runs server and client on the same core, where they cannot \
+work at the same time. Times then vary by a fifth or more. *Apart* means that the server was \
+restricted to half of the cores, and the client to the other half, as on two machines."""
 
 _READS = """\
 ### Reads and searches
 
-A read asks where the branch is and gives the record under a key, where the nodes of the tree are \
-known and the record is not; the plain read fetches as many bytes by primary key, or as an object. \
-A search asks where the branch is and ranks all records, in the client. The last two columns are \
-whole beginnings: a process that has imported nothing of it imports Mnemosyne and what it needs, \
-opens the repository, and reads its first record or searches for the first time."""
+A read looks up the branch and returns the record under a key. The nodes of the tree are cached \
+and the record is not. The plain read fetches the same number of bytes by primary key, or as an \
+object. A search looks up the branch and ranks all records, in the client. The last two columns \
+are measured in new processes, which import Mnemosyne and its dependencies, open the repository, \
+and read their first record or search for the first time."""
 
 _TRANSFERS = """\
 ### Copies between engines
 
 A clone of {copied:,} records and {commits:,} commits, and a pull of {pulled} commits of one \
-record each. *Needed* are the blocks that the commits reach and the target lacked, found by \
-walking both histories whole; *sent* is what the target was given to store. On the wire is what \
-passed between the client and the server, whichever of the two is one, both ways."""
+record each. *Sent* is the size of what was written to the target. *Needed* is the size of the \
+blocks that the commits reach and that the target lacked, found by a walk of both histories. *On \
+the wire* is what the client and the server exchanged, in both directions."""
 
 
 def section(raw: dict[str, Any]) -> list[str]:

@@ -1,6 +1,6 @@
 """Clones and pulls between engines: the time they take, and bytes sent against bytes needed.
 
-*Needed* are the blocks that the new commits reach and the target lacked, found by walking both
+*Needed*: the blocks that the new commits reach and that the target lacked, found by walking both
 histories whole. *Given* is what the target was asked to store.
 """
 

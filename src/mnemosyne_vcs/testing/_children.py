@@ -32,7 +32,7 @@ class Child:
         self._in, self._out = self._process.stdin, self._process.stdout
 
     def line(self) -> str:
-        """Wait for the next line; empty if there is none to come."""
+        """Wait for the next line; empty at the end of the output."""
         return self._out.readline().rstrip("\n")
 
     def lines(self) -> Iterable[str]:
@@ -51,7 +51,7 @@ class Child:
         return said
 
     def kill(self) -> list[str]:
-        """End it as `kill -9` does; returns what it had said and nobody had heard."""
+        """End it as `kill -9` does; returns the output that was not read yet."""
         self._process.kill()
         said = list(self.lines())
         self._process.wait()

@@ -190,7 +190,7 @@ class _Wrapper:
 
 
 def _had(capability: T | None) -> T:
-    """A capability that the wrapped engine has; nobody asks for one that it has not."""
+    """A capability that the wrapped engine has; the others are not used."""
     assert capability is not None, "the wrapped engine cannot do this"
     return capability
 

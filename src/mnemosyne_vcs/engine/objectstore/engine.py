@@ -55,7 +55,8 @@ class ObjectStoreEngine:
     """A store in a bucket. It cannot copy itself.
 
     A write is one pack of the objects and one conditional put of the manifest; it is as durable as
-    the answer of the store says. Writers of one repository take turns, whatever refs they move.
+    the answer of the store says. Writers of one repository wait for each other, even if they move
+    different refs.
     `exclusive` collects the changes and puts them at the end. Threads that move the same ref take
     turns before they put anything, so that a thread that is too late has nothing to remove.
 

@@ -33,7 +33,7 @@ DIGEST_BYTES = 32
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """Rows of a log that are an object of their own.
+    """Rows of a log that are stored as an object.
 
     Attributes:
         name: its name in its folder.
@@ -149,7 +149,7 @@ class LogCache(Generic[T]):
         segments: the segments of the log.
         make: gives the value of an empty log.
         add: adds rows to a value.
-        patience: seconds that a thread waits for the one that has the value.
+        patience: seconds that a thread waits for another one that uses the value.
         busy: the error after that.
     """
 

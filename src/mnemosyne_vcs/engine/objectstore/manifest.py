@@ -43,7 +43,7 @@ class Manifest:
     Attributes:
         store: a random id that the store was given when it was made.
         version: how many changes came before.
-        tokens: random ids of the last changes, by which one finds out whether one's own is there.
+        tokens: random ids of the last changes, by which a writer finds out whether its own landed.
         lease: the random id of the holder of the write lock.
         refs: where each ref points.
         settings: the settings by name.
@@ -69,7 +69,7 @@ class Manifest:
         return {segment.name for log in logs for segment in log.sealed}
 
     def successor(self, token: str) -> "Manifest":
-        """The manifest one change later, by whose token that change is known."""
+        """The manifest after one more change, with the token of that change."""
         tokens = (*self.tokens, token)[-TOKENS:]
         return replace(self, version=self.version + 1, tokens=tokens)
 
@@ -147,7 +147,7 @@ def decode(data: bytes, url: str) -> Manifest:
         url: the store, for messages.
 
     Raises:
-        CorruptObjectError: they are damaged, or no manifest.
+        CorruptObjectError: they are damaged, or not a manifest.
         FormatVersionError: a newer version of Mnemosyne wrote them.
     """
     body = data[len(MAGIC) + DIGEST_BYTES :]

@@ -1,4 +1,4 @@
-"""Where each object is: compact, for millions of them, and quick to ask for many at once."""
+"""Where each object is: compact for millions of objects, with fast lookups of many at once."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Place:
     Attributes:
         pack: the number of the pack among those of `Places.packs`.
         start: where they begin in it.
-        size: how many they are.
+        size: its size in bytes.
     """
 
     pack: int

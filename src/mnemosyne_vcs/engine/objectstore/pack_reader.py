@@ -1,4 +1,4 @@
-"""Reading objects out of packs: what is asked for together is fetched together."""
+"""Reading objects out of packs: those that are requested together are fetched together."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -96,7 +96,7 @@ def _sliced(data: bytes, first: int, part: _Part) -> dict[Id, bytes]:
 
 
 def _spans(part: _Part) -> Iterator[_Part]:
-    """The objects of a pack, those together that are fetched together."""
+    """The objects of a pack, in the groups that are fetched together."""
     span: _Part = {}
     first = end = 0
     for block, place in sorted(part.items(), key=lambda each: each[1].start):
@@ -112,7 +112,7 @@ def _spans(part: _Part) -> Iterator[_Part]:
 
 
 def _done(tasks: Sequence[_Task]) -> Iterable[Mapping[Id, bytes]]:
-    """What functions give, of which several are called at once."""
+    """The results of functions that are called concurrently."""
     if len(tasks) == 1:
         return [tasks[0]()]
     with ThreadPoolExecutor(PARALLEL, "mnemosyne-read") as pool:

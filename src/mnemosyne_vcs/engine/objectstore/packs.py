@@ -35,10 +35,10 @@ class Pack:
 
     Attributes:
         name: its name in its folder.
-        size: its bytes.
-        first: where its first object begins, behind the header of the file.
+        size: its size in bytes.
+        first: where its first object begins, after the header of the file.
         ids: its objects, in order.
-        sizes: their bytes; less than 0 where an object was deleted.
+        sizes: their sizes in bytes; less than 0 where an object was deleted.
     """
 
     name: str
@@ -123,14 +123,14 @@ def damaged(name: str) -> CorruptObjectError:
 
 
 def require_recent(began: float, url: str) -> None:
-    """Refuse to name packs that others may by now have swept, as nothing named them.
+    """Raise if others may have removed packs meanwhile, because no manifest named them.
 
     Args:
         began: when the first of them was put, by `time.time`.
         url: the store, for messages.
 
     Raises:
-        EngineError: half the time after which they are swept is over.
+        EngineError: half of the time after which they are removed is over.
     """
     if time.time() - began > ORPHAN_AGE.total_seconds() / 2:
         raise EngineError(f"{url}: this write was halted for half a day; begin again")
