@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 import mnemosyne_vcs
 from mnemosyne_vcs import DimensionError, Repository, tree
+from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.engine.vector_index import VectorMove, VectorPart
 from mnemosyne_vcs.testing._peers import fresh
 from mnemosyne_vcs.views.keys import Selection
+from mnemosyne_vcs.views.server_index import index_is_current
 from vector_engine import IndexingEngine
 
 KEYS = [f"{top}/{number}" for top in ("a", "a/b", "é") for number in range(10)]
@@ -106,6 +108,19 @@ def test_a_commit_takes_the_index_along(repo: Repository, engine: IndexingEngine
     repo.put("a/0", "first", embedding=[1.0, 0.0, 0.0])
     assert engine.known_vector_root("branch/main") == repo.at().root
     assert keys(repo) == ["a/0", "é/9", "é/8"]
+
+
+def test_an_index_is_current_if_it_is_of_the_new_tree_or_if_there_is_none(
+    repo: Repository, engine: IndexingEngine
+):
+    old, new = repo.at().root, repo.at("main~1").root
+    head = repo.resolve().cid
+    current = RefUpdate("branch/main", head, head, vectors=VectorMove(new, old, []))
+    behind = RefUpdate("branch/main", head, head, vectors=VectorMove(old, new, []))
+    assert index_is_current(repo.blocks, current)
+    assert not index_is_current(repo.blocks, behind)
+    assert index_is_current(repo.blocks, RefUpdate("branch/main", head, head))
+    assert index_is_current(fresh().blocks, behind)
 
 
 def test_another_tree_is_searched_by_the_keys_that_differ(repo: Repository, engine: IndexingEngine):

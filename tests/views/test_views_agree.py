@@ -1,6 +1,7 @@
 """However a cache comes to a root, its views are those of a fresh build, and of a dictionary."""
 
 import random
+import sys
 from itertools import compress
 
 import numpy as np
@@ -199,3 +200,11 @@ def test_the_newest_of_many_are_those_of_a_full_sort(new_store, entry, read_fact
         (7, 900),
     ]:
         assert view.newest("", limit, offset) == whole[offset : offset + limit]
+
+
+@pytest.mark.parametrize("records", [0, 1, 40])
+def test_a_view_of_scopes_holds_its_columns_and_no_more(new_store, entry, read_facts, records):
+    store = new_store()
+    root = store.edit(EMPTY_ROOT, {f"k/{i}": entry() for i in range(records)})
+    view = ViewCache(store.blocks).get(ScopesViewBuilder(read_facts), root)
+    assert sum(view.sizes().values()) - sys.getsizeof(view.keys) == (4 + 4 + 8) * records

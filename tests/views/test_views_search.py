@@ -323,6 +323,15 @@ def test_rows_in_any_order_and_place_have_their_own_scores(four_segments, cosine
         assert abs(score - cosine(values[row], values[17])) <= query.margin
 
 
+def test_the_score_of_a_zero_vector_is_known_and_that_of_an_extreme_one_is_not():
+    rows = RowStore(2)
+    vectors = [[0, 0], [1, 0], [1e-30, 0], [1e38, 1e38]]
+    rows.add(rows.claim(), [(b"%d" % i, np.float32(each)) for i, each in enumerate(vectors)])
+    scores = Query(np.float32([1, 0])).approximate(rows, np.arange(4, dtype=np.int32))
+    assert scores[:2].tolist() == [0, 1]
+    assert np.isnan(scores[2:]).all()
+
+
 @given(seed=st.integers(0, 10**9), dimension=st.sampled_from([1, 2, 3, 7, 100]))
 def test_products_of_directions_are_within_their_margins(cosine, seed, dimension):
     rng = np.random.default_rng(seed)

@@ -19,7 +19,7 @@ class Draft:
     """
 
     record: StoredRecord
-    copy_vectors: bool = False
+    copy_vectors: bool
 
 
 Held: TypeAlias = Id | Draft | None
