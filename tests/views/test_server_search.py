@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mnemosyne_vcs
-from mnemosyne_vcs import DimensionError, Repository, tree
+from mnemosyne_vcs import DimensionError, ReadOnlyError, Repository, tree
 from mnemosyne_vcs.engine.protocol import RefUpdate
 from mnemosyne_vcs.engine.vector_index import VectorMove, VectorPart
 from mnemosyne_vcs.testing._peers import fresh
@@ -191,6 +191,69 @@ def test_verify_counts_what_is_wrong_in_an_index(
     repo.drop_vector_index()
     repo.create_vector_index()
     assert repo.verify().ok
+
+
+def test_an_index_that_is_dropped_while_it_is_verified_is_not_wrong(
+    repo: Repository, engine: IndexingEngine, monkeypatch: pytest.MonkeyPatch
+):
+    listed = iter([engine.vector_indexes()])
+    monkeypatch.setattr(engine, "vector_indexes", lambda: next(listed, []))
+    assert repo.verify().ok
+    assert next(listed, None) is None
+
+
+def test_what_nothing_can_match_is_not_asked_of_the_index(repo: Repository, engine: IndexingEngine):
+    for asked in ({"limit": 0}, {"prefix": "a\0"}, {"prefix": "\ud800"}):
+        assert repo.at().search([1.0, 0.0, 0.0], **asked) == []
+    assert engine.asked == 0
+
+
+def test_a_wrong_dimension_is_known_from_the_index(repo: Repository):
+    with pytest.raises(DimensionError, match="3"):
+        repo.at().search([1.0, 0.0])
+    assert repo._views.nbytes() == 0
+
+
+def test_a_few_keys_are_asked_for_at_once(repo: Repository, engine: IndexingEngine):
+    last = Selection(sorted(KEYS), np.array([key == "a/0" for key in sorted(KEYS)]))
+    hits = repo.at().search([1.0, 0.0, 0.0], within=last, limit=1)
+    assert [hit.record.key for hit in hits] == ["a/0"]
+    assert engine.asked == 1
+
+
+def test_the_nearest_of_several_indexes_is_asked(
+    repo: Repository, engine: IndexingEngine, monkeypatch: pytest.MonkeyPatch
+):
+    with repo.transaction() as tx:
+        for number in range(200):
+            tx.put(f"more/{number:03}", number, embedding=[0.0, 1.0, number])
+    for branch in ("a", "z"):
+        repo.create_branch(branch)
+        with repo.transaction(branch) as tx:
+            for number in range(0, 200, 4):
+                tx.put(f"more/{number:03}", branch, embedding=[0.0, 2.0, number])
+        repo.create_vector_index(branch)
+        repo.create_branch(f"{branch}-later", revision=branch)
+        repo.put("more/000", 0, branch=f"{branch}-later", embedding=[1.0, 0.0, 0.0])
+    monkeypatch.setattr("mnemosyne_vcs.views.server_search.MOST_BEHIND", 1)
+    for branch in ("a-later", "z-later"):
+        assert keys(repo, branch)[0] == "more/000"
+    assert repo._views.nbytes() == 0
+
+
+def test_an_index_that_is_behind_and_cannot_be_updated_is_searched_with_what_differs(
+    repo: Repository, engine: IndexingEngine, monkeypatch: pytest.MonkeyPatch
+):
+    def refuse(ref: str, move: VectorMove) -> bool:
+        raise ReadOnlyError("opened for reading")
+
+    monkeypatch.setattr(engine, "move_vector_index", lambda ref, move: False)
+    repo.put("a/0", "best", embedding=[1.0, 0.0, 0.0])
+    monkeypatch.setattr(engine, "move_vector_index", refuse)
+    assert engine.known_vector_root("branch/main") != repo.at().root
+    assert keys(repo) == ["a/0", "é/9", "é/8"]
+    assert engine.asked == 1
+    assert repo._views.nbytes() == 0
 
 
 def test_an_index_without_an_entry_for_a_name_finds_nothing(repo: Repository):

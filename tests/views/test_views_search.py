@@ -194,6 +194,19 @@ def test_a_zero_query_is_equally_far_from_everything(new_store, entry):
     assert view.search(zero, min_score=0.1) == []
 
 
+def test_only_the_keys_of_a_selection_are_found(new_store, entry):
+    vectors = {key: np.ones(2, np.float32) for key in "abc"}
+    view, query = view_of(new_store(), entry, vectors), np.ones(2, np.float32)
+    for keys, chosen, found in (
+        ("ab", [True, False], "a"),
+        ("b", [True], "b"),
+        ("xyz", [True] * 3, ""),
+        ("abc", [True, False, True], "ac"),
+    ):
+        hits = view.search(query, within=Selection(list(keys), np.array(chosen)))
+        assert [key for key, _ in hits] == list(found)
+
+
 @pytest.mark.parametrize("limit", [0, -1])
 def test_a_limit_of_nothing_gives_nothing(new_store, entry, limit):
     ones = np.ones(3, dtype=np.float32)
@@ -382,4 +395,4 @@ def test_an_index_may_deceive_by_twice_the_margin(new_store, entry, cosine):
     exact = {key: cosine(each, query) for key, each in vectors.items()}
     assert 0 < exact["best"] - exact["00"] < margin / 2
     index = IndexedVectors(store.blocks, Deceiving(exact, ids, margin, "best"), "r", root, {}, "")
-    assert index.search(query, limit=1) == [("best", exact["best"])]
+    assert index.search(query, limit=1, min_score=-1.0) == [("best", exact["best"])]

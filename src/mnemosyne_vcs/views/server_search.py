@@ -106,7 +106,7 @@ class IndexedVectors:
         within: Selection | None = None,
         keep: KeyFilter | None = None,
         limit: int = 10,
-        min_score: float = -1.0,
+        min_score: float,
     ) -> list[tuple[str, float]] | None:
         """The records whose vectors are most similar to a query; see `VectorView.search`.
 
@@ -237,7 +237,7 @@ def _try_update_index(blocks: Blocks, engine: IndexesVectors, index: VectorIndex
 def _begins_keys(prefix: str) -> bool:
     """Whether a key can start with this; an engine need not support other prefixes."""
     with suppress(ValidationError):
-        return not prefix or check_key(prefix) == prefix
+        return not prefix or bool(check_key(prefix))
     return False
 
 
