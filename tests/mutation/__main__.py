@@ -31,7 +31,19 @@ PACKAGES: Mapping[str, tuple[str, tuple[str, ...]]] = {
         ("tests/maintenance/test_gc.py", "tests/maintenance/test_verify.py"),
     ),
     "sync": ("sync", ("tests/sync",)),
-    "crewai": ("adapters/crewai", ("tests/adapters/test_backend.py",)),
+    "crewai": (
+        "adapters/crewai",
+        tuple(
+            f"tests/adapters/test_{name}.py"
+            for name in (
+                "backend",
+                "crewai_contract",
+                "crewai_provenance",
+                "change_of_model",
+                "what_is_not_crewais",
+            )
+        ),
+    ),
 }
 """What is changed, below the package, and the tests that have to notice."""
 
