@@ -1,5 +1,7 @@
 """What retracting gives back: where to, and with all that belongs to the record."""
 
+import pytest
+
 from mnemosyne_vcs import Provenance, Repository, Transaction
 
 
@@ -121,3 +123,68 @@ def test_a_record_that_had_been_deleted_before_is_deleted_again(repo: Repository
 
     assert present(repo) == {}
     assert [(c.key, c.kind) for c in done.changes["main"]] == [("a", "removed")]
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_a_move_onto_another_record_gives_both_back(repo: Repository, order: str):
+    for key in order:
+        repo.put(key, key.upper())
+
+    def run(tx: Transaction) -> None:
+        tx.delete("b")
+        tx.move("a", "b")
+
+    done = repo.retract(commit=repo.transact(run).id)
+
+    assert present(repo) == {"a": "A", "b": "B"}
+    assert [(c.key, c.kind) for c in done.changes["main"]] == [("a", "moved"), ("b", "changed")]
+
+
+@pytest.mark.parametrize("pairs", [[("x", "a"), ("y", "x")], [("x", "z"), ("y", "x")]])
+def test_a_chain_of_moves_goes_back_in_any_order_of_keys(
+    repo: Repository, pairs: list[tuple[str, str]]
+):
+    repo.put("x", "X")
+    repo.put("y", "Y")
+    bad = moves(repo, *pairs)
+
+    repo.retract(commit=bad)
+
+    assert present(repo) == {"x": "X", "y": "Y"}
+
+
+def test_a_record_that_was_moved_to_and_fro_and_replaced_is_what_it_was(repo: Repository):
+    repo.put("a", "A")
+    bad = moves(repo, ("a", "b"), ("b", "a"))
+
+    repo.retract(commit=bad)
+
+    assert present(repo) == {"a": "A"}
+
+
+def test_a_move_that_was_deleted_and_put_back_goes_back(repo: Repository):
+    repo.put("a", "A")
+    bad = moves(repo, ("a", "b"))
+    repo.delete("b")
+    repo.undo()
+
+    repo.retract(commit=bad)
+
+    assert present(repo) == {"a": "A"}
+
+
+def test_a_moved_record_whose_place_is_taken_leaves_what_it_replaced(repo: Repository):
+    repo.put("a", "A")
+    repo.put("b", "B")
+
+    def run(tx: Transaction) -> None:
+        tx.delete("b")
+        tx.move("a", "b")
+
+    bad = repo.transact(run).id
+    repo.put("a", "another")
+
+    done = repo.retract(commit=bad)
+
+    assert present(repo) == {"a": "another", "b": "B"}
+    assert [(c.key, c.kind) for c in done.changes["main"]] == [("b", "changed")]

@@ -7,6 +7,7 @@ from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.format.objects import StoredRecord
 from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.frozen import freeze
+from mnemosyne_vcs.history.index import changing
 from mnemosyne_vcs.history.log import history
 from mnemosyne_vcs.history.trace import Lineage, Origin
 from mnemosyne_vcs.merge.operation import Step
@@ -39,8 +40,9 @@ def retract(blocks: Blocks, head: Commit, origin: Origin) -> Step:
 
     That is the newest value, or absence, before it that did not come from the origin; if there is
     none, the record is deleted. It is restored under the present key of the record, unless the
-    move to that key is itself taken back; if another record has its old key or its id by now, it
-    is deleted. Records that did not come from the origin are not changed.
+    move to that key is itself taken back: then the key gets back what the move replaced, and if
+    another record has the old key or the id by now, the record is deleted. Records that did not
+    come from the origin are not changed.
 
     Args:
         blocks: the objects.
@@ -48,13 +50,13 @@ def retract(blocks: Blocks, head: Commit, origin: Origin) -> Step:
         origin: whose records to take back.
     """
     retraction = _Retract(blocks, head, Lineage(blocks, origin))
-    changes = tuple(map(retraction.take_back, retraction.records()))
+    changes = retraction.run()
     return Step(
         [],
         Merged(retraction.changes, []),
         f"retract what came from {origin}",
         {"Retracts": str(origin)},
-        changes=changes,
+        changes=tuple(changes),
     )
 
 
@@ -68,13 +70,47 @@ class _Retract:
         self._tree = Tree.of(blocks, head)
         self._lineage = lineage
 
-    def records(self) -> Iterator[Record]:
-        """The records that came from the origin, in order of key."""
+    def run(self) -> list[Change]:
+        """Take back the records that came from the origin, in order of key."""
         found = self._lineage.live(self._head)
-        return self._blocks.records((key, block) for key, block, _ in found)
+        records = list(self._blocks.records((key, block) for key, block, _ in found))
+        moved = {record.key: record for record in records if self._moved_by_origin(record)}
+        sources = {record.moved_from for record in moved.values()}
+        before = {key: self._before(record) for key, record in moved.items()}
+        for key in moved:
+            self.changes[key] = None if key in sources else before[key].get(key)
+        changes: list[Change] = []
+        for record in records:
+            if record.key in moved:
+                changes += self._move_back(record, before[record.key])
+            else:
+                changes.append(self._take_back(record))
+        return changes
 
-    def take_back(self, record: Record) -> Change:
-        """Give one record its newest earlier state."""
+    def _moved_by_origin(self, record: Record) -> bool:
+        return record.moved_from is not None and self._lineage.wrote(record)
+
+    def _before(self, record: Record) -> Tree:
+        """The tree in which a record was moved, or into which it was brought from elsewhere."""
+        commits = list(changing(self._blocks, record.key, self._head))
+        made = (each for each in commits if each.transaction_id == record.transaction_id)
+        commit = next(made, commits[0])
+        return Tree.of(self._blocks, self._blocks.commit(commit.parent_cids[0]))
+
+    def _move_back(self, record: Record, before: Tree) -> Iterator[Change]:
+        """Move a record back to where it was before the origin moved it."""
+        key, old = record.key, record.moved_from
+        source = old and before.get(old)
+        if old and source and self._is_free(old, key):
+            self.changes[old] = source
+            yield Change(old, "moved", record, self._blocks.record(old, source))
+        elif self.changes[key] is None:
+            yield Change(key, "removed", record, None)
+        if isinstance(own := self.changes[key], bytes) and key != old:
+            yield Change(key, "changed", record, self._blocks.record(key, own))
+
+    def _take_back(self, record: Record) -> Change:
+        """Give one record its newest earlier state, under its present key."""
         key = record.key
         for version in history(self._blocks, key, self._head):
             block = Tree.of(self._blocks, version.commit).get(version.key)
@@ -82,15 +118,7 @@ class _Retract:
                 break
             if self._lineage.through(block, version.commit) is not None:
                 continue
-            if version.key == key:
-                self.changes[key] = block
-            elif not self._lineage.wrote(record):
-                self.changes[key] = _copy(version.record)
-            elif self._is_free(version.key, key):
-                self.changes |= {key: None, version.key: block}
-                return Change(version.key, "moved", record, version.record)
-            else:
-                break
+            self.changes[key] = block if version.key == key else _copy(version.record)
             return Change(key, "changed", record, version.record)
         self.changes[key] = None
         return Change(key, "removed", record, None)
