@@ -40,6 +40,8 @@ from mnemosyne_vcs.model import (
     ReflogEntry,
     Revision,
     SearchHit,
+    SearchMode,
+    TextMatch,
     Vectors,
 )
 from mnemosyne_vcs.refs import initialise
@@ -94,8 +96,10 @@ __all__ = [
     "Retraction",
     "Revision",
     "SearchHit",
+    "SearchMode",
     "Snapshot",
     "Stats",
+    "TextMatch",
     "TracedRecord",
     "Transaction",
     "TransactionDoneError",

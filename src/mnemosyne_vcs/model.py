@@ -31,6 +31,8 @@ __all__ = [
     "ReflogEntry",
     "Revision",
     "SearchHit",
+    "SearchMode",
+    "TextMatch",
     "Vectors",
     "moment_of",
     "moment_text",
@@ -46,6 +48,9 @@ JSON: TypeAlias = Union[bool, int, float, str, list["JSON"], dict[str, "JSON"], 
 _REPR = Repr()
 _REPR.maxlevel, _REPR.maxdict, _REPR.maxlist, _REPR.maxtuple = 4, 12, 12, 12
 _REPR.maxstring = _REPR.maxother = 120
+
+SearchMode: TypeAlias = Literal["vectors", "words", "both"]
+"""How a search ranks: by cosine similarity, by BM25, or by the ranks in both."""
 
 ChangeKind = Literal["added", "changed", "removed", "moved"]
 ConflictKind = Literal["edit/edit", "edit/delete", "delete/edit", "add/add", "move/move", "same-id"]
@@ -422,11 +427,32 @@ class SearchHit:
 
     Attributes:
         record: the record found.
-        score: cosine similarity with the query, from -1 to 1.
+        score: by vectors, the cosine similarity with the query, from -1 to 1; by words, BM25,
+            more than 0; by both, the sum of `1 / (60 + rank)`.
     """
 
     record: Record
     score: float
+
+
+@dataclass(frozen=True, slots=True)
+class TextMatch:
+    """A line of a record that has a text in it.
+
+    Attributes:
+        record: the record.
+        path: where in its content, as in `where`: `plan.tier`, list items by number, empty for
+            the content itself; None if it is in the key.
+        line_number: the line of the text there, from 1.
+        line: that line, or more if the text goes over several.
+        spans: where the text is in the line: `(start, stop)` of each.
+    """
+
+    record: Record
+    path: str | None
+    line_number: int
+    line: str
+    spans: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,9 @@
 """A snapshot: the memory at one commit."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack, get_args
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
@@ -12,10 +13,13 @@ from mnemosyne_vcs.format.objects import vector_of_floats
 from mnemosyne_vcs.format.validation import check_limit, check_text
 from mnemosyne_vcs.frames import arrow_table, pandas_frame
 from mnemosyne_vcs.ids import Id
-from mnemosyne_vcs.model import Commit, Record, SearchHit
+from mnemosyne_vcs.model import Commit, Record, SearchHit, SearchMode, TextMatch
 from mnemosyne_vcs.notebook import html_table
 from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.views.cache import View, ViewBuilder, ViewCache
+from mnemosyne_vcs.views.fusion import DEPTH, fused
+from mnemosyne_vcs.views.matches import lines_with
+from mnemosyne_vcs.views.query import parse_query
 from mnemosyne_vcs.views.where import Where, predicate
 
 if TYPE_CHECKING:
@@ -25,6 +29,7 @@ if TYPE_CHECKING:
     from mnemosyne_vcs.model import Vector
     from mnemosyne_vcs.views.keys import KeyFilter, Selection
     from mnemosyne_vcs.views.server_search import IndexedVectors
+    from mnemosyne_vcs.views.text import TextView
     from mnemosyne_vcs.views.vectors import VectorView
 
 __all__ = ["Snapshot"]
@@ -227,8 +232,10 @@ class Snapshot(Mapping[str, Record]):
 
     def search(
         self,
-        query: VectorLike,
+        query: VectorLike | None = None,
         *,
+        text: str | None = None,
+        mode: SearchMode | None = None,
         prefix: str = "",
         where: Where | None = None,
         within: "Selection | None" = None,
@@ -237,12 +244,23 @@ class Snapshot(Mapping[str, Record]):
         vector: str = "",
         with_vectors: bool = False,
     ) -> list[SearchHit]:
-        """The records most similar to a query: exact cosine similarity.
+        """The records that fit a query best: by vectors, by words, or by both.
 
-        Filters apply before the cut, so that `limit` records are found if that many match.
+        By vectors, the score is the exact cosine similarity. By words it is BM25 over the words of
+        the key and the content, counted in this snapshot alone. In a query for words, each word
+        counts and none is required; `"over 200"` and what is written without a space is a phrase,
+        and `refun*` any word that starts so. Every text is a valid query.
+
+        Filters apply before the cut, so that `limit` records are found if that many match. They
+        change no score.
 
         Args:
-            query: numbers, shape `(dimension,)`, or text for the repository's `embed`.
+            query: numbers, shape `(dimension,)`, or text.
+            text: the text, beside numbers or in place of them.
+            mode: `"vectors"`, `"words"`, or `"both"`, which ranks by the sum of the reciprocal
+                ranks in the two, each of which counts to rank 200 or `limit` if that is more.
+                If not given, it is `"both"` for numbers and text, and `"vectors"` for one of
+                them; but `"words"` for text if the repository has no `embed`.
             prefix: only keys that start with this.
             where: conditions on the content, or a function of the record; see
                 `mnemosyne_vcs.views.where.predicate`.
@@ -255,30 +273,64 @@ class Snapshot(Mapping[str, Record]):
 
         Returns:
             Hits by descending score, ties in order of key. Records without such a vector are
-            never hits.
+            never hits by vectors, and those without a word of the query none by words.
 
         Raises:
             DimensionError: there are such vectors, but none of the query's dimension.
-            ValidationError: the query is not a vector, or another argument is of the wrong type.
+            ValidationError: the query is not a vector, text is missing or there is no `embed` for
+                it where the mode needs them, or another argument is of the wrong type.
         """
         prefix, vector = check_text(prefix, "prefix"), check_text(vector, "a vector's name")
-        floats = vector_of_floats(floats_of(query, "the query", self._embed))
-        hits = self._nearest(
-            vector,
-            floats,
+        numbers, text = _divided(query, text)
+        mode = mode or self._usual_mode(numbers, text)
+        if mode not in get_args(SearchMode):
+            raise ValidationError(f"mode is vectors, words or both, not {mode!r:.80}")
+        if mode != "vectors" and text is None:
+            raise ValidationError(f"a search with mode={mode!r} needs text")
+        filters = _Filters(
             prefix=prefix,
             within=within,
             keep=None if where is None else self._test(where),
             limit=limit,
             min_score=min_score,
         )
-        if not hits and (dimensions := self.dimensions(vector)) and len(floats) not in dimensions:
-            raise DimensionError(
-                f"the query has {len(floats)} dimensions; the vectors named {vector!r} at commit "
-                f"{self.commit.id} have {', '.join(map(str, dimensions))}"
+        rankings: list[list[tuple[str, float]]] = []
+        alone = filters if mode != "both" else _deep(filters)
+        if mode != "vectors":
+            rankings.append(self.words().search(parse_query(text or ""), **alone))
+        if mode != "words":
+            asked = vector_of_floats(
+                floats_of(text if numbers is None else numbers, "the query", self._embed)
             )
+            rankings.append(self._similar(vector, asked, alone))
+        hits = rankings[0]
+        if mode == "both":
+            every = fused([key for key, _ in ranking] for ranking in rankings)
+            hits = [hit for hit in every if hit[1] >= min_score][: max(limit, 0)]
         records = self.read_many((key for key, _ in hits), with_vectors=with_vectors)
         return [SearchHit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
+
+    def find(
+        self, substring: str, *, ignore_case: bool = False, prefix: str = ""
+    ) -> Iterator[TextMatch]:
+        """The lines that have a text in them, exactly as it is written.
+
+        Keys and the names, strings and numbers in the contents are looked through, record by
+        record in order of key, as matches are asked for.
+
+        Args:
+            substring: the text, one character or more.
+            ignore_case: whether small and capital letters are the same.
+            prefix: only records whose keys start with this.
+
+        Raises:
+            ValidationError: the text is empty, or an argument is of the wrong type.
+        """
+        substring, prefix = check_text(substring, "the text"), check_text(prefix, "prefix")
+        if not substring:
+            raise ValidationError("the text to find is empty; give one character or more")
+        pattern = re.compile(re.escape(substring), re.IGNORECASE if ignore_case else 0)
+        return (match for each in self.scan(prefix) for match in lines_with(pattern, each))
 
     def view(self, make: Callable[[A], ViewBuilder[V]], argument: A) -> V:
         """A view of this snapshot, which the repository caches and keeps up to date.
@@ -295,11 +347,33 @@ class Snapshot(Mapping[str, Record]):
 
         return self.view(VectorViewBuilder, name)
 
+    def words(self) -> "TextView":
+        """The words of all records, in a form to search."""
+        from mnemosyne_vcs.views.text import TextViewBuilder
+
+        return self.view(TextViewBuilder, None)
+
     def dimensions(self, name: str = "") -> list[int]:
         """The dimensions of the vectors of one name, in ascending order."""
         index = self._index(name)
         found = None if index is None else index.dimensions()
         return sorted(self.vectors(name).dimensions() if found is None else found)
+
+    def _usual_mode(self, numbers: object, text: str | None) -> SearchMode:
+        if numbers is not None:
+            return "vectors" if text is None else "both"
+        return "words" if self._embed is None else "vectors"
+
+    def _similar(
+        self, name: str, query: "Vector", filters: "_Filters"
+    ) -> list[tuple[str, float]]:
+        hits = self._nearest(name, query, **filters)
+        if not hits and (dimensions := self.dimensions(name)) and len(query) not in dimensions:
+            raise DimensionError(
+                f"the query has {len(query)} dimensions; the vectors named {name!r} at commit "
+                f"{self.commit.id} have {', '.join(map(str, dimensions))}"
+            )
+        return hits
 
     def _nearest(
         self, name: str, query: "Vector", **filters: Unpack["_Filters"]
@@ -337,3 +411,26 @@ def _checked(key: object) -> str:
     if not isinstance(key, str):
         raise ValidationError(f"a key is a string, not {type(key).__name__}: {key!r:.80}")
     return key
+
+
+def _divided(
+    query: VectorLike | None, text: str | None
+) -> tuple[VectorLike | None, str | None]:
+    """The numbers and the text of a query."""
+    if query is None and text is None:
+        raise ValidationError("a search needs a query: numbers, text, or both")
+    if text is not None and not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise ValidationError(f"text is a string, not {type(text).__name__}: {text!r:.80}")
+    if isinstance(query, str):
+        if text is not None:
+            raise ValidationError("the query is text, and text= is given too; give the text once")
+        return None, query
+    return query, text
+
+
+def _deep(filters: _Filters) -> _Filters:
+    """The filters for one of the rankings that are fused."""
+    deep = filters.copy()
+    deep["limit"] = max(DEPTH, filters["limit"]) if filters["limit"] > 0 else 0
+    deep["min_score"] = -1.0
+    return deep

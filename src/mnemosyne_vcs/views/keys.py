@@ -8,7 +8,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KeyFilter", "Selection", "Splice", "span", "splice"]
+__all__ = ["KeyFilter", "Selection", "Splice", "places_among", "span", "splice"]
 
 KeyFilter: TypeAlias = Callable[[list[str]], Iterable[str]]
 """A test of keys: gives those that pass."""
@@ -34,6 +34,19 @@ def span(keys: Sequence[str], prefix: str) -> tuple[int, int]:
     if not above:
         return start, len(keys)
     return start, bisect_left(keys, above[:-1] + chr(ord(above[-1]) + 1), start)
+
+
+def places_among(keys: Sequence[str], others: Sequence[str]) -> NDArray[np.intp] | None:
+    """The index of each key among others, or -1; None if both are the same keys.
+
+    Args:
+        keys: keys in ascending order.
+        others: keys in ascending order.
+    """
+    if keys == others:
+        return None
+    known = {key: at for at, key in enumerate(others)}
+    return np.array([known.get(key, -1) for key in keys], dtype=np.intp)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,7 @@ from mnemosyne_vcs.format.objects import decode_record, decode_vector
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cache import Changes
 from mnemosyne_vcs.views.cosine import Query, best
-from mnemosyne_vcs.views.keys import KeyFilter, Selection, span, splice
+from mnemosyne_vcs.views.keys import KeyFilter, Selection, places_among, span, splice
 from mnemosyne_vcs.views.rows import Claim, Rows, RowStore, Vector
 
 __all__ = ["Part", "VectorView", "VectorViewBuilder"]
@@ -38,16 +38,9 @@ class Part:
         """Which of the keys are chosen by a selection over other keys."""
         aligned = self._aligned
         if aligned is None or aligned[0] is not selection.keys:
-            aligned = self._aligned = selection.keys, self._places(selection.keys)
-        places = aligned[1]
-        return selection.chosen if places is None else np.append(selection.chosen, False)[places]
-
-    def _places(self, others: Sequence[str]) -> NDArray[np.intp] | None:
-        """The index of each key among the others, or -1; None if they are the same."""
-        if self.keys == others:
-            return None
-        known = {key: at for at, key in enumerate(others)}
-        return np.array([known.get(key, -1) for key in self.keys], dtype=np.intp)
+            aligned = self._aligned = selection.keys, places_among(self.keys, selection.keys)
+        at = aligned[1]
+        return selection.chosen if at is None else np.append(selection.chosen, False)[at]
 
 
 class VectorView:
