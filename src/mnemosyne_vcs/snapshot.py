@@ -3,7 +3,7 @@
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack, get_args
+from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack, cast
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
@@ -282,11 +282,6 @@ class Snapshot(Mapping[str, Record]):
         """
         prefix, vector = check_text(prefix, "prefix"), check_text(vector, "a vector's name")
         numbers, text = _divided(query, text)
-        mode = mode or self._usual_mode(numbers, text)
-        if mode not in get_args(SearchMode):
-            raise ValidationError(f"mode is vectors, words or both, not {mode!r:.80}")
-        if mode != "vectors" and text is None:
-            raise ValidationError(f"a search with mode={mode!r} needs text")
         filters = _Filters(
             prefix=prefix,
             within=within,
@@ -294,19 +289,7 @@ class Snapshot(Mapping[str, Record]):
             limit=limit,
             min_score=min_score,
         )
-        rankings: list[list[tuple[str, float]]] = []
-        alone = filters if mode != "both" else _deep(filters)
-        if mode != "vectors":
-            rankings.append(self.words().search(parse_query(text or ""), **alone))
-        if mode != "words":
-            asked = vector_of_floats(
-                floats_of(text if numbers is None else numbers, "the query", self._embed)
-            )
-            rankings.append(self._similar(vector, asked, alone))
-        hits = rankings[0]
-        if mode == "both":
-            every = fused([key for key, _ in ranking] for ranking in rankings)
-            hits = [hit for hit in every if hit[1] >= min_score][: max(limit, 0)]
+        hits = self._ranked(mode or self._usual_mode(numbers, text), numbers, text, vector, filters)
         records = self.read_many((key for key, _ in hits), with_vectors=with_vectors)
         return [SearchHit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
@@ -364,9 +347,31 @@ class Snapshot(Mapping[str, Record]):
             return "vectors" if text is None else "both"
         return "words" if self._embed is None else "vectors"
 
-    def _similar(
-        self, name: str, query: "Vector", filters: "_Filters"
+    def _ranked(
+        self,
+        mode: SearchMode,
+        numbers: VectorLike | None,
+        text: str | None,
+        vector: str,
+        filters: _Filters,
     ) -> list[tuple[str, float]]:
+        if mode == "words":
+            if text is None:
+                raise ValidationError("a search by words needs text")
+            return self.words().search(parse_query(text), **filters)
+        if mode == "vectors":
+            asked = cast("VectorLike", text if numbers is None else numbers)
+            floats = vector_of_floats(floats_of(asked, "the query", self._embed))
+            return self._similar(vector, floats, filters)
+        if mode != "both":
+            raise ValidationError(f"mode is vectors, words or both, not {mode!r:.80}")
+        deep = _deep(filters)
+        by_words = self._ranked("words", numbers, text, vector, deep)
+        by_vectors = self._ranked("vectors", numbers, text, vector, deep)
+        hits = fused([key for key, _ in ranking] for ranking in (by_words, by_vectors))
+        return [hit for hit in hits if hit[1] >= filters["min_score"]][: max(filters["limit"], 0)]
+
+    def _similar(self, name: str, query: "Vector", filters: _Filters) -> list[tuple[str, float]]:
         hits = self._nearest(name, query, **filters)
         if not hits and (dimensions := self.dimensions(name)) and len(query) not in dimensions:
             raise DimensionError(
@@ -413,9 +418,7 @@ def _checked(key: object) -> str:
     return key
 
 
-def _divided(
-    query: VectorLike | None, text: str | None
-) -> tuple[VectorLike | None, str | None]:
+def _divided(query: VectorLike | None, text: str | None) -> tuple[VectorLike | None, str | None]:
     """The numbers and the text of a query."""
     if query is None and text is None:
         raise ValidationError("a search needs a query: numbers, text, or both")

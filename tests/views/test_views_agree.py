@@ -12,12 +12,15 @@ from hypothesis import strategies as st
 from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.views.cache import ViewCache
 from mnemosyne_vcs.views.identity import IdentityViewBuilder
+from mnemosyne_vcs.views.query import parse_query
 from mnemosyne_vcs.views.scopes import ScopesViewBuilder
+from mnemosyne_vcs.views.text import TextViewBuilder
 from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
 SCOPES = ["/", "/a", "/a/b", "/b"]
 CATEGORIES = ["red", "green", "blue"]
 PREFIXES = ["", "a", "a/", "b/0", "c/", "nothing"]
+ASKED = ["red", "green -3", "b", "moved", '"scope a b"', "categor* re*"]
 QUERIES = {d: np.random.default_rng(d).standard_normal(d).astype(np.float32) for d in (2, 5)}
 
 
@@ -94,6 +97,34 @@ def vectors_by_dictionary(state, cosine):
     return {d: len(hits) for d, hits in found.items() if hits}, found
 
 
+def text_of(view):
+    hits = {query: view.search(parse_query(query), limit=1000) for query in ASKED}
+    assert all(score > 0 for found in hits.values() for _, score in found)
+    return {query: sorted(key for key, _ in found) for query, found in hits.items()}
+
+
+def text_by_dictionary(state, cosine):
+    def words(key, each):
+        scope = each.scope.strip("/").replace("/", " ")
+        created = "" if each.created is None else str(abs(each.created))
+        named = f"| scope | {scope} | categories | {' | '.join(each.categories)} | created"
+        return f" {key.replace('/', ' ')} {named} | {created} |"
+
+    said = {key: words(key, each) for key, each in state.items()}
+
+    def having(*texts):
+        return sorted(key for key, text in said.items() if any(each in text for each in texts))
+
+    return {
+        "red": having(" red "),
+        "green -3": having(" green ", " 3 "),
+        "b": having(" b "),
+        "moved": having(" moved "),
+        '"scope a b"': [],
+        "categor* re*": having(" categor"),
+    }
+
+
 def random_history(store, entry, seed, roots, width):
     rng = random.Random(seed)
     keys = [f"{top}/{i % 7}/{i % 12}" for i in range(width) for top in "abc"]
@@ -131,8 +162,9 @@ def random_history(store, entry, seed, roots, width):
         (lambda facts: IdentityViewBuilder(), identity_of, identity_by_dictionary),
         (ScopesViewBuilder, scopes_of, scopes_by_dictionary),
         (lambda facts: VectorViewBuilder(), vectors_of, vectors_by_dictionary),
+        (lambda facts: TextViewBuilder(), text_of, text_by_dictionary),
     ],
-    ids=["identity", "scopes", "vectors"],
+    ids=["identity", "scopes", "vectors", "text"],
 )
 @settings(deadline=None, max_examples=25)
 @given(

@@ -13,6 +13,7 @@ from mnemosyne_vcs.views.cache import PATIENCE, ViewCache
 from mnemosyne_vcs.views.identity import IdentityViewBuilder
 from mnemosyne_vcs.views.rows import SEGMENT_ROWS
 from mnemosyne_vcs.views.scopes import ScopesViewBuilder
+from mnemosyne_vcs.views.text import TextViewBuilder
 from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
 THREADS = 8
@@ -173,7 +174,12 @@ def test_a_root_that_is_gone_from_the_store_is_no_obstacle(new_store, entry):
 @pytest.mark.parametrize("budget", [0, 300_000, 1_000_000])
 def test_the_budget_is_kept_and_results_stay_right(new_store, entry, read_facts, budget):
     store, rng = new_store(), np.random.default_rng(budget)
-    kinds = [IdentityViewBuilder(), ScopesViewBuilder(read_facts), VectorViewBuilder()]
+    kinds = [
+        IdentityViewBuilder(),
+        ScopesViewBuilder(read_facts),
+        TextViewBuilder(),
+        VectorViewBuilder(),
+    ]
     cache = ViewCache(store.blocks, budget=budget)
     roots = [EMPTY_ROOT]
     for i in range(12):

@@ -25,7 +25,19 @@ __all__ = ["SECTIONS", "Mnem", "mnem"]
 
 SECTIONS = {
     "Begin": ("init", "demo"),
-    "Look": ("status", "log", "show", "ls", "search", "why", "blame", "diff", "reflog", "stats"),
+    "Look": (
+        "status",
+        "log",
+        "show",
+        "ls",
+        "search",
+        "grep",
+        "why",
+        "blame",
+        "diff",
+        "reflog",
+        "stats",
+    ),
     "Change": ("put", "rm", "mv", "undo", "revert", "restore", "merge", "cherry-pick"),
     "Find": ("bisect", "trace"),
     "Name": ("branch", "tag"),

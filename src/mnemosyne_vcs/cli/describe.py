@@ -26,6 +26,7 @@ __all__ = [
     "preview",
     "resolutions",
     "settled",
+    "shortened_preview",
     "title",
     "trailers",
 ]
@@ -75,6 +76,11 @@ def preview(record: Record | None) -> str:
     content = record.content
     text = content.get("content") if isinstance(content, dict) else content
     return " ".join(text.split()) if isinstance(text, str) else _compact(content)
+
+
+def shortened_preview(record: Record) -> str:
+    """A record's content on one line of bounded length."""
+    return _shortened(preview(record), _FIELD_LENGTH)
 
 
 def byline(commit: Commit) -> list[Part]:

@@ -24,7 +24,7 @@ __all__ = [
 
 EXIT_CODES = {
     0: "done",
-    1: "another error, or a question was answered with no",
+    1: "another error, a question was answered with no, or grep found nothing",
     2: "the command line is wrong, or names no store",
     3: "not found",
     4: "conflict; nothing was written",

@@ -40,6 +40,7 @@ STYLES = {
     "dim": "2",
     "good": "32",
     "bad": "31",
+    "match": "1;31",
 }
 """The terminal's code for each style."""
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import TypeAlias
 
 from mnemosyne_vcs.model import Record, TextMatch
@@ -23,9 +24,9 @@ def lines_with(pattern: re.Pattern[str], record: Record) -> Iterator[TextMatch]:
         record: where.
     """
     for path, text in texts(record.key, record.content):
-        found = (each.span() for each in pattern.finditer(text))
-        for (first, last), spans in groupby(found, lambda span: _line_around(text, *span)):
-            within = tuple((start - first, stop - first) for start, stop in spans)
+        found = [(_line_around(text, *each.span()), each.span()) for each in pattern.finditer(text)]
+        for (first, last), spans in groupby(found, itemgetter(0)):
+            within = tuple((start - first, stop - first) for _, (start, stop) in spans)
             number = text.count("\n", 0, first) + 1
             yield TextMatch(record, path, number, text[first:last], within)
 
@@ -95,6 +96,7 @@ def excerpt(text: str, spans: Spans, width: int) -> tuple[str, Spans]:
     starts = [max(0, min(start - lead, len(text) - width)) for start, _ in spans]
     begin = max(starts, key=lambda start: (seen(start), -start))
     end = begin + width
+    begin += text[begin].isspace()
     before, after = "…" if begin else "", "…" if end < len(text) else ""
     shift = len(before) - begin
     inside = [

@@ -60,7 +60,9 @@ class _Chunks(dict[str, tuple[int, ...]]):
         found, number = words(chunk), self.numbers.__getitem__
         tokens = self[chunk] = tuple(map(number, map(folded, found)))
         if not chunk.islower():
-            divided = [token for each in map(parts, found) if each for token in (*map(number, each), END)]
+            divided = [
+                token for each in map(parts, found) if each for token in (*map(number, each), END)
+            ]
             if divided:
                 self.divided[chunk] = tuple(divided)
         self.characters += len(chunk) + 64
@@ -352,7 +354,8 @@ class PostingsStore:
         merged = Segment.merged(now.segments, live)
         numbers = np.zeros(len(now.names) + 1, np.int32)
         numbers[merged.terms] = np.arange(1, len(merged.terms) + 1)
-        names = [now.names[number - 1] for number in merged.terms.tolist()]
+        kept: list[int] = merged.terms.tolist()
+        names = [now.names[number - 1] for number in kept]
         self._rows = {each: row for each, row in self._rows.items() if live[row]}
         self.now = Postings(
             {name: number for number, name in enumerate(names, 1)},

@@ -30,7 +30,7 @@ from mnemosyne_vcs.views.query import Unit
 from mnemosyne_vcs.views.rows import Claim, Rows
 from mnemosyne_vcs.views.words import texts
 
-__all__ = ["B", "K1", "TextView", "TextViewBuilder", "rarity"]
+__all__ = ["K1", "B", "TextView", "TextViewBuilder", "rarity"]
 
 K1, B = 1.2, 0.75
 """The usual constants of BM25: how soon repetition stops to count, and how much length does."""
