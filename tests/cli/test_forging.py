@@ -56,6 +56,7 @@ LOOKS = [
     ("log", "--all"), ("log", "--key", KEY), ("log", NAME), ("log", "--run", HOSTILE),
     ("show",), ("show", "main~1"), ("show", KEY), ("show", f"v-{NAME}"), ("show", HOSTILE),
     ("ls",), ("ls", "-l"), ("ls", "-r"), ("ls", "-rl"), ("ls", HOSTILE), ("search", "--like", KEY),
+    ("search", HOSTILE), ("search", "a*"), ("grep", HOSTILE), ("grep", "-c", "a"), ("grep", "e"),
     ("why", KEY), ("why", HOSTILE), ("blame", KEY), ("blame", "--prefix", ""), ("diff",),
     ("blame", KEY, "--field", HOSTILE), ("diff", "main~3", "main"), ("diff", "--stat"),
     ("diff", HOSTILE), ("reflog",), ("reflog", NAME), ("reflog", "-n", "1"), ("stats",),

@@ -42,5 +42,6 @@ def test_looking_never_writes(mnem, store):
 def test_they_load_neither_numpy_nor_rich(here, store):
     from .test_process import LOADED, loaded
 
-    for arguments in (["log", "--graph"], ["blame", PLAN], ["log", "--agent", "Account reviewer"]):
+    for arguments in (["log", "--graph"], ["blame", PLAN], ["log", "--agent", "Account reviewer"],
+                      ["grep", "is on"]):  # fmt: skip
         assert not {"numpy", "rich"} & loaded(LOADED, *arguments)

@@ -102,6 +102,17 @@ def test_a_table_in_colour(terminal, store):
     assert f"\x1b[36m{NOTE}\x1b[0m" in shown
 
 
+def test_what_was_found_is_marked(terminal, store):
+    shown, _ = terminal("search", "free")
+    assert "4821 is on \x1b[1;31mFree\x1b[0m" in shown
+
+    shown, _ = terminal("grep", "to the end", TERM="dumb")
+    assert "\x1b[" not in shown
+    shown, _ = terminal("grep", "to the end")
+    assert "…" in shown
+    assert "and \x1b[1;31mto the end\x1b[0m" in shown
+
+
 @pytest.mark.parametrize("typed, code, plan", [(b"y\n", 0, "Enterprise"), (b"n\n", 1, "Free")])
 def test_undo_asks(terminal, store, typed, code, plan):
     shown, ended = terminal("undo", typed=typed)

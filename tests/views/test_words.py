@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne_vcs.views.query import parse_query
-from mnemosyne_vcs.views.words import folded, parts, texts, words, words_in_place
+from mnemosyne_vcs.views.words import folded, parts, plain_words, texts, words, words_in_place
 
 
 def words_of(text):
@@ -70,6 +70,15 @@ def test_words_are_where_they_are_said_to_be(text):
 def test_ascii_has_one_way(text):
     """A character beyond ASCII, which takes the general way, changes nothing for the others."""
     assert words_of(text + " é") == [*words_of(text), "e"]
+
+
+@given(st.text(alphabet=st.sampled_from("aZ9_-. \x1f\t")))
+def test_the_quick_way_is_that_of_single_pieces(text):
+    found = plain_words(text)
+    has_parts = any(parts(word) for chunk in text.split() for word in words(chunk))
+
+    assert found == (None if has_parts else words_of(text))
+    assert plain_words(text + "é") is None
 
 
 def test_texts_in_the_order_of_the_content():

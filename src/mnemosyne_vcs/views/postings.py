@@ -8,9 +8,9 @@ the others are left out when a segment is made anew.
 import weakref
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
+from itertools import chain, islice
 from threading import Lock
 from typing import TypeAlias
 
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from mnemosyne_vcs.views.query import Element, Phrase
 from mnemosyne_vcs.views.rows import Claim, Rows
-from mnemosyne_vcs.views.words import folded, parts, words
+from mnemosyne_vcs.views.words import folded, parts, plain_words, words
 
 __all__ = ["Postings", "PostingsStore", "Segment", "TokenBatch"]
 
@@ -35,10 +35,13 @@ _ROW_BYTES, _WORD_BYTES = 240, 200
 
 
 class _Numbers(dict[str, int]):
-    """The number of each word, from 1, given when it is asked for."""
+    """The number of each word, from 1, given when it is asked for; that of the mark is `END`."""
+
+    def __init__(self) -> None:
+        self[_BREAK] = END
 
     def __missing__(self, word: str) -> int:
-        number = self[word] = len(self) + 1
+        number = self[word] = len(self)
         return number
 
 
@@ -92,9 +95,9 @@ class TokenBatch:
         self._chunks = _Chunks()
 
     @property
-    def names(self) -> Collection[str]:
+    def names(self) -> Iterable[str]:
         """The words, in the order of their numbers, from 1."""
-        return self._chunks.numbers.keys()
+        return islice(self._chunks.numbers, 1, None)
 
     def add(self, row: Sequence[str]) -> None:
         """Add a row.
@@ -102,28 +105,37 @@ class TokenBatch:
         Args:
             row: its texts, one or more.
         """
+        begin, ends = len(self.tokens), len(row)
+        joined = _joined_by_marks(row)
+        if (found := plain_words(joined)) is not None:
+            self.tokens.extend(map(self._chunks.numbers.__getitem__, found))
+        else:
+            ends += self._add_pieces(joined.split())
+        self.stops.append(len(self.tokens))
+        self.counts.append(len(self.tokens) - begin - ends)
+
+    def _add_pieces(self, pieces: list[str]) -> int:
+        """Add words of any kind, and after them the parts of words; returns how many have any."""
         chunks = self._chunks
         if chunks.characters > _KEPT_CHARACTERS:
             chunks.forget()
-        begin, ends = len(self.tokens), len(row)
-        pieces = _pieces(row)
         self.tokens.extend(chain.from_iterable(map(chunks.__getitem__, pieces)))
+        ends = 0
         if chunks.divided and not chunks.divided.keys().isdisjoint(pieces):
             for piece in pieces:
                 divided = chunks.divided.get(piece, ())
                 self.tokens.extend(divided)
                 ends += divided.count(END)
-        self.stops.append(len(self.tokens))
-        self.counts.append(len(self.tokens) - begin - ends)
+        return ends
 
 
-def _pieces(row: Sequence[str]) -> list[str]:
-    """The texts divided at their spaces, with a mark at the end of each."""
+def _joined_by_marks(row: Sequence[str]) -> str:
+    """The texts, with a mark at the end of each."""
     between = f" {_BREAK} "
     joined = between.join((*row, ""))
     if joined.count(_BREAK) != len(row):
         joined = between.join((*(text.replace(_BREAK, " ") for text in row), ""))
-    return joined.split()
+    return joined
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -366,7 +378,7 @@ class PostingsStore:
         )
 
 
-def _numbered(now: Postings, names: Collection[str]) -> Numbers:
+def _numbered(now: Postings, names: Iterable[str]) -> Numbers:
     """The numbers of words by their numbers in a batch, new ones given to those that have none."""
     numbers = [END]
     for name in names:

@@ -13,7 +13,16 @@ from unicodedata import category, combining, normalize
 
 from mnemosyne_vcs.model import JSON
 
-__all__ = ["Path", "folded", "is_unspaced", "parts", "texts", "words", "words_in_place"]
+__all__ = [
+    "Path",
+    "folded",
+    "is_unspaced",
+    "parts",
+    "plain_words",
+    "texts",
+    "words",
+    "words_in_place",
+]
 
 Path: TypeAlias = str | None
 """Where a text is: the path in the content, as in `where`, or None for the key."""
@@ -21,7 +30,11 @@ Path: TypeAlias = str | None
 _LONGEST_OF_PARTS = 64
 _ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 _SPACED_OUT = {code: " " for code in range(128) if not chr(code).isalnum()}
+_FOLDED = bytes(
+    ord(chr(code).lower()) if not code or chr(code).isalnum() else ord(" ") for code in range(128)
+).ljust(256)
 _CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_WITH_PARTS = re.compile(r"[A-Z](?:(?<=[a-z].)|[A-Z][a-z])")
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u11ff\u1780-\u17ff\u1950-\u19df\u1a20-\u1aad\u2e80-\u2fdf\u3005-\u3007"
     "\u3021-\u302f\u3031-\u303c\u3041-\u309f\u30a1-\u30fa\u30fc-\u31bf\u31f0-\u31ff\u3400-\u4dbf"
@@ -73,6 +86,17 @@ def words(chunk: str) -> list[str]:
     if chunk.isascii():
         return chunk.translate(_SPACED_OUT).split()
     return [word for _, _, word in _words_of(chunk)]
+
+
+def plain_words(text: str) -> list[str] | None:
+    """All words of a text, without case, if that is simple: it is ASCII, and no word has parts.
+
+    Args:
+        text: the text; NUL characters are words of it.
+    """
+    if not text.isascii() or _WITH_PARTS.search(text):
+        return None
+    return text.encode().translate(_FOLDED).decode().split()
 
 
 def words_in_place(text: str) -> Iterator[tuple[int, int, str]]:

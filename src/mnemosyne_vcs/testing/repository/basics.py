@@ -319,6 +319,18 @@ class BasicsContract(RepositoryFixtures):
         assert repo.at()["a"].embedding.tolist() == [4.0, 1.0]
         assert repo.at().search("aaaa")[0].score == pytest.approx(1.0)
 
+    def test_words_are_found_at_every_commit(self, repo: Repository):
+        repo.put("rules/refund", "A refund over 200 needs a lead")
+        repo.create_branch("trial")
+        repo.put("rules/other", {"退款": ["Every Refund is logged"]}, branch="trial")
+        repo.put("rules/refund", "A refund over 300 needs a lead")
+        assert [h.record.key for h in repo.at().search("over 200")] == ["rules/refund"]
+        assert repo.at().search('"over 200"') == []
+        assert [h.record.key for h in repo.at("main~1").search('"over 200"')] == ["rules/refund"]
+        hits = repo.at("trial").search("退款 logged refund")
+        assert [h.record.key for h in hits] == ["rules/other", "rules/refund"]
+        assert hits[0].score > hits[1].score > 0
+
     def test_the_past_of_every_branch_is_searchable(self, repo: Repository):
         repo.put("a", 1, embedding=[1, 0])
         repo.put("b", 2, embedding=[0, 1])
