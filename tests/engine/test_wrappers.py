@@ -44,7 +44,7 @@ def test_a_wrapper_has_the_capabilities_of_what_it_wraps(tmp_path, wrap):
         assert {id(getattr(can, name)) for name in had(wrapper)} == {id(wrapper)}
         assert had(wrap(wrapper)) == had(store)
     memory, sqlite, plain = map(had, stores)
-    assert "lock" in memory < sqlite == memory | {"back_up"}
+    assert "lock" in memory < sqlite == memory | {"back_up", "repack"}
     assert plain == {"engine"}
 
 

@@ -542,3 +542,28 @@ def test_a_diff_of_trees_of_different_heights(small):
     assert list(tree.diff(forest.lookup, root, little)) == [
         (key, link, None) for key, link in sorted(records.items()) if key not in few
     ]
+
+
+@pytest.mark.parametrize("size", [0, 1, 30, 1000, 3000])
+def test_what_was_replaced_is_found_from_two_trees(size):
+    chance, forest = random.Random(size), Forest()
+    records = {f"{chance.randrange(10**9):09}": record(n) for n in range(size)}
+    old = tree.build(records)
+    forest.nodes.update(old.nodes)
+    changed = chance.choice(sorted(records)) if records else "a"
+    new = tree.edit(forest.lookup, old.root, {changed: record("new"), "5": record("added")})
+    forest.nodes.update(new.nodes)
+    found = dict(tree.replaced(forest.lookup, old.root, new.root))
+    if records:
+        assert found.pop(record("new")) == records[changed]
+        assert found.keys() <= new.nodes.keys()
+        assert len(found) >= len(new.nodes) - 1
+        assert len(set(found.values()) & new.nodes.keys()) == 0
+    assert list(tree.replaced(forest.lookup, new.root, new.root)) == []
+    forest.nodes |= tree.build({}).nodes
+    for one, other in [(tree.EMPTY_ROOT, new.root), (new.root, tree.EMPTY_ROOT)]:
+        assert list(tree.replaced(forest.lookup, one, other)) == []
+    small = tree.build(dict(list(records.items())[:5]))
+    forest.nodes.update(small.nodes)
+    for one, other in [(small.root, new.root), (new.root, small.root)]:
+        assert len(list(tree.replaced(forest.lookup, one, other))) <= len(forest.nodes)

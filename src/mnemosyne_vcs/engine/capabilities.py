@@ -18,6 +18,7 @@ from mnemosyne_vcs.engine.protocol import (
     HasSpace,
     ListsHistoryIndex,
     ReadsMany,
+    Repacks,
     TellsSizes,
 )
 from mnemosyne_vcs.engine.vector_index import IndexesVectors
@@ -45,6 +46,7 @@ class Capabilities:
         enumerate: it lists its objects.
         delete: it deletes objects.
         space: it knows its size.
+        repack: it can store objects as differences.
         back_up: it can copy itself.
         vectors: it finds vectors by nearness.
         tell_sizes: it knows the sizes of objects without reading them; see `sizes`.
@@ -60,6 +62,7 @@ class Capabilities:
     enumerate: Enumerates | None = None
     delete: Deletes | None = None
     space: HasSpace | None = None
+    repack: Repacks | None = None
     back_up: BacksUp | None = None
     vectors: IndexesVectors | None = None
     tell_sizes: TellsSizes | None = None
@@ -84,6 +87,7 @@ class Capabilities:
             enumerate=_as(engine, Enumerates),
             delete=_as(engine, Deletes),
             space=_as(engine, HasSpace),
+            repack=_as(engine, Repacks),
             back_up=_as(engine, BacksUp),
             vectors=_as(engine, IndexesVectors),
             tell_sizes=_as(engine, TellsSizes),

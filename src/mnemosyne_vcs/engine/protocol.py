@@ -27,6 +27,7 @@ __all__ = [
     "ListsHistoryIndex",
     "ReadsMany",
     "RefUpdate",
+    "Repacks",
     "TellsSizes",
 ]
 
@@ -306,6 +307,27 @@ class HasSpace(Protocol):
             ReadOnlyError: the store was opened for reading.
             BusyError: other writers held the store for longer than the busy timeout.
             EngineError: the store cannot be written, or this thread is inside `exclusive`.
+        """
+        ...
+
+
+@runtime_checkable
+class Repacks(Protocol):
+    """An engine that can store an object as its difference to another one."""
+
+    def repack(self, replaced: Iterable[tuple[Id, Id]]) -> None:
+        """Store objects that take more space than they need as differences.
+
+        What can be read stays the same. It may be given up between parts of the pairs.
+
+        Args:
+            replaced: objects, each with the one that it replaced, the oldest first. Objects that
+                are missing are left out.
+
+        Raises:
+            ReadOnlyError: the store was opened for reading.
+            BusyError: other writers held the store for longer than the busy timeout.
+            EngineError: the store cannot be written.
         """
         ...
 

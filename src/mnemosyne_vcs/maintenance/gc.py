@@ -22,6 +22,7 @@ from mnemosyne_vcs.engine.protocol import Enumerates
 from mnemosyne_vcs.errors import EngineError, NotFoundError, ReadOnlyError
 from mnemosyne_vcs.format.objects import decode_commit, decode_node, decode_record
 from mnemosyne_vcs.ids import Id, parse_id
+from mnemosyne_vcs.maintenance.repack import repack
 from mnemosyne_vcs.model import ReflogEntry
 from mnemosyne_vcs.reach import links
 from mnemosyne_vcs.refs import ROOT_COMMIT
@@ -66,7 +67,8 @@ def collect(
         since: lines of the reflog after this time, in UTC milliseconds, keep what they name.
         now: the present time in UTC milliseconds.
         dry_run: remove nothing, only report.
-        compact: also return the space to the file system, by copying the store.
+        compact: also store old versions as differences, in engines that do, and return the space to
+            the file system, by copying the store.
         progress: called from time to time with how many objects have been visited.
 
     Raises:
@@ -97,6 +99,7 @@ def collect(
             deleting.delete(sizes.keys())
         blocks.renew()
         if compact and blocks.can.space is not None:
+            repack(blocks)
             blocks.can.space.compact()
     return GcReport(len(sizes), sum(sizes.values()), len(stored) - len(sizes), dry_run)
 

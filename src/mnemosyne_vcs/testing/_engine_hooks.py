@@ -13,7 +13,16 @@ from mnemosyne_vcs.engine.protocol import Engine
 from mnemosyne_vcs.format.objects import object_id
 from mnemosyne_vcs.ids import Id
 
-__all__ = ["HOSTILE_NAMES", "PATIENCE", "EngineHooks", "blob", "find", "in_threads", "require"]
+__all__ = [
+    "HOSTILE_NAMES",
+    "PATIENCE",
+    "EngineHooks",
+    "blob",
+    "find",
+    "in_threads",
+    "require",
+    "versions",
+]
 
 T = TypeVar("T")
 PATIENCE = 60.0
@@ -73,6 +82,24 @@ def blob(number: int, size: int = 40) -> tuple[Id, bytes]:
     """Bytes that differ by number, and their id."""
     data = Random(number).randbytes(size)
     return object_id(data), data
+
+
+def versions(count: int, number: int = 0, size: int = 2000) -> list[tuple[Id, bytes]]:
+    """Objects, each of which differs from the one before it in a few bytes.
+
+    Args:
+        count: how many.
+        number: tells them from those of other calls.
+        size: how many bytes each has.
+    """
+    random = Random(-1 - number)
+    data = bytearray(random.randbytes(size))
+    found: list[tuple[Id, bytes]] = []
+    for _ in range(count):
+        at = random.randrange(size - 32)
+        data[at : at + 32] = random.randbytes(32)
+        found.append((object_id(bytes(data)), bytes(data)))
+    return found
 
 
 def require(engine: Engine, capability: type[T]) -> T:

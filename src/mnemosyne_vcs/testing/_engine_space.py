@@ -1,9 +1,12 @@
 """The contract of engines that list and delete their objects, or copy themselves."""
 
+from itertools import pairwise
 from pathlib import Path
+from random import Random
 
 import pytest
 
+from mnemosyne_vcs.engine.capabilities import Capabilities
 from mnemosyne_vcs.engine.protocol import (
     BacksUp,
     Deletes,
@@ -15,13 +18,17 @@ from mnemosyne_vcs.engine.protocol import (
     HasSpace,
     IndexEntry,
     RefUpdate,
+    Repacks,
 )
 from mnemosyne_vcs.errors import AlreadyExistsError, EngineError, ReadOnlyError
+from mnemosyne_vcs.format.objects import object_id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.testing._engine_hooks import (
     EngineHooks,
     blob,
     find,
     require,
+    versions,
 )
 
 __all__ = ["SpaceContract"]
@@ -67,6 +74,57 @@ class _Deletes(EngineHooks):
         if reflog := find(engine, HasReflog):
             assert len(list(reflog.reflog("r"))) == 3
 
+    def test_versions_stay_when_those_that_they_replaced_are_deleted(self, engine: Engine) -> None:
+        deletes, repacks = require(engine, Deletes), require(engine, Repacks)
+        objects = dict(versions(100))
+        engine.write(objects)
+        repacks.repack((new, old) for old, new in pairwise(objects))
+        left = list(objects.items())
+        for part in range(4):
+            gone = {block for block, _ in left[part::4]}
+            deletes.delete(gone)
+            left = [each for each in left if each[0] not in gone]
+            assert dict(engine.read(list(objects))) == dict(left)
+        engine.write(dict(versions(20, number=1)))
+        deletes.delete([block for block, _ in left])
+        assert dict(engine.read(list(objects))) == {}
+
+    def test_a_deletion_of_what_was_replaced_is_undone_with_the_rest(self, engine: Engine) -> None:
+        deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
+        repacks, objects = require(engine, Repacks), dict(versions(10))
+        engine.write(objects)
+        repacks.repack((new, old) for old, new in pairwise(objects))
+        gone = list(objects)[:5]
+        with pytest.raises(ZeroDivisionError), exclusive.exclusive():
+            deletes.delete(gone)
+            assert set(engine.read(list(objects))) == set(list(objects)[5:])
+            raise ZeroDivisionError
+        assert dict(engine.read(list(objects))) == objects
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_any_sequence_of_versions_and_deletions_agrees_with_a_dictionary(
+        self, engine: Engine, seed: int
+    ) -> None:
+        deletes, random = require(engine, Deletes), Random(seed)
+        pool = [each for number in range(3) for each in versions(20, number)]
+        there: dict[Id, bytes] = {}
+        for _ in range(80):
+            act = random.randrange(10)
+            if act < 6:
+                new = dict(random.choices(pool, k=random.randrange(5)))
+                engine.write(new)
+                there |= new
+            elif act < 8:
+                gone = {block for block, _ in random.choices(pool, k=random.randrange(15))}
+                deletes.delete(gone)
+                there = {block: data for block, data in there.items() if block not in gone}
+            elif act == 8 and (repacks := find(engine, Repacks)):
+                ids = [block for block, _ in pool]
+                repacks.repack([(random.choice(ids), random.choice(ids)) for _ in range(50)])
+            elif space := find(engine, HasSpace):
+                space.compact()
+            assert dict(engine.read([block for block, _ in pool])) == there
+
     def test_a_deletion_in_an_exclusive_that_fails_is_undone(self, engine: Engine) -> None:
         deletes, exclusive = require(engine, Deletes), require(engine, Exclusive)
         block, data = blob(1)
@@ -109,6 +167,54 @@ class _Deletes(EngineHooks):
             with pytest.raises(ReadOnlyError):
                 space.compact()
         assert dict(reader.read([block])) == {block: data}
+        reader.close()
+
+
+class _Repacks(EngineHooks):
+    def test_repacked_objects_are_read_back_and_take_less_space(self, engine: Engine) -> None:
+        repacks, space = require(engine, Repacks), require(engine, HasSpace)
+        objects = dict(versions(300))
+        for block, data in objects.items():
+            engine.write({block: data})
+        space.compact()
+        before = space.size()
+        missing = blob(1)[0]
+        pairs = [(new, old) for old, new in pairwise(objects)]
+        repacks.repack([(missing, pairs[0][0]), *pairs, (pairs[0][1], missing)])
+        space.compact()
+        assert space.size() < before / 3
+        assert dict(engine.read(list(objects))) == objects
+        for block, data in objects.items():
+            assert dict(engine.read([block])) == {block: data}
+        sizes = Capabilities.of(engine).sizes(list(objects))
+        assert sizes == {block: len(data) for block, data in objects.items()}
+        engine.close()
+        assert dict(engine.read(list(objects))) == objects
+        repacks.repack(pairs)
+        repacks.repack([(old, new) for new, old in pairs])
+        repacks.repack([(block, block) for block in objects])
+        repacks.repack([])
+        assert dict(engine.read(list(objects))) == objects
+
+    def test_objects_of_every_size_may_be_repacked(self, engine: Engine) -> None:
+        repacks = require(engine, Repacks)
+        sizes = [0, 1, 100, 200, 16_000, 31_990, 32_001, 70_000, 300, 0]
+        objects = dict(blob(number, size) for number, size in enumerate(sizes))
+        more = {object_id(data): data for each in objects.values() for data in [each + b"more"]}
+        engine.write(objects | more)
+        repacks.repack(zip(more, objects, strict=False))
+        repacks.repack(pairwise(more))
+        assert dict(engine.read([*objects, *more])) == objects | more
+
+    def test_a_store_for_reading_is_not_repacked(self, engine: Engine) -> None:
+        require(engine, Repacks)
+        (old, data), (new, newer) = versions(2)
+        engine.write({old: data, new: newer})
+        reader = self.for_reading(engine)
+        if reader is None:
+            pytest.skip("no read-only engines")
+        with pytest.raises(ReadOnlyError):
+            require(reader, Repacks).repack([(new, old)])
         reader.close()
 
 
@@ -162,5 +268,5 @@ class _Copies(EngineHooks):
         assert path.read_bytes() == b"precious"
 
 
-class SpaceContract(_Deletes, _Copies):
+class SpaceContract(_Deletes, _Repacks, _Copies):
     """The contract of such an engine; skipped if it does not have the capability."""

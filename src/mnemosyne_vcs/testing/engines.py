@@ -30,11 +30,11 @@ pytest.register_assert_rewrite(
 
 from mnemosyne_vcs.testing._engine_capabilities import CapabilityContract  # noqa: E402
 from mnemosyne_vcs.testing._engine_core import CoreContract  # noqa: E402
-from mnemosyne_vcs.testing._engine_hooks import in_threads  # noqa: E402
+from mnemosyne_vcs.testing._engine_hooks import blob, in_threads, versions  # noqa: E402
 from mnemosyne_vcs.testing._engine_space import SpaceContract  # noqa: E402
 from mnemosyne_vcs.testing._engine_vectors import VectorContract  # noqa: E402
 
-__all__ = ["EngineContract", "in_threads"]
+__all__ = ["EngineContract", "blob", "in_threads", "versions"]
 
 
 class EngineContract(CoreContract, CapabilityContract, SpaceContract, VectorContract):

@@ -173,6 +173,10 @@ class _Wrapper:
         """See `Deletes.delete`."""
         self._call("delete", lambda: _had(self._can.delete).delete(ids))
 
+    def repack(self, replaced: Iterable[tuple[Id, Id]]) -> None:
+        """See `Repacks.repack`."""
+        self._call("repack", lambda: _had(self._can.repack).repack(replaced))
+
     def size(self) -> int:
         """See `HasSpace.size`."""
         return self._call("size", _had(self._can.space).size)

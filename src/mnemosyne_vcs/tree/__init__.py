@@ -10,6 +10,7 @@ from mnemosyne_vcs.tree.read import (
     entries,
     get,
     get_many,
+    replaced,
     scan,
     walk,
 )
@@ -28,6 +29,7 @@ __all__ = [
     "entries",
     "get",
     "get_many",
+    "replaced",
     "scan",
     "walk",
 ]

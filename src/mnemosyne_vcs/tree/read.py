@@ -12,7 +12,18 @@ from mnemosyne_vcs.format.objects import EMPTY_NODE, Node
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.tree.edit import EMPTY_ROOT, Edit, Lookup, edit
 
-__all__ = ["after", "build", "children", "count", "diff", "get", "get_many", "scan", "walk"]
+__all__ = [
+    "after",
+    "build",
+    "children",
+    "count",
+    "diff",
+    "get",
+    "get_many",
+    "replaced",
+    "scan",
+    "walk",
+]
 
 
 def build(records: Mapping[str, Id]) -> Edit:
@@ -290,3 +301,43 @@ def _rank(lookup: Lookup, node: Node, key: str) -> int:
         if index == len(node.keys):
             return lower
         node = lookup(node.links[index])
+
+
+def replaced(lookup: Lookup, old: Id, new: Id) -> Iterator[tuple[Id, Id]]:
+    """Nodes and records of a new tree, each with the one in whose place it is in an old tree.
+
+    The cost is that of the difference. Where the nodes are cut in other places, those that have
+    most of their keys in common are not always paired.
+
+    Args:
+        lookup: gives the nodes of both trees.
+        old: the root of the old tree.
+        new: the root of the new tree.
+    """
+    if new != old and EMPTY_ROOT not in (new, old):
+        yield from _replaced(lookup, old, new)
+
+
+def _replaced(lookup: Lookup, old: Id, new: Id) -> Iterator[tuple[Id, Id]]:
+    before, after = lookup(old), lookup(new)
+    if after.level == before.level:
+        yield new, old
+    if after.level < before.level:
+        yield from _below(lookup, _child(before, after.keys[-1]), new)
+        return
+    for key, link in zip(after.keys, after.links, strict=True):
+        if after.level > before.level:
+            yield from _below(lookup, old, link)
+        elif after.level:
+            yield from _below(lookup, _child(before, key), link)
+        elif (other := _child(before, key)) != link and key in before.keys:
+            yield link, other
+
+
+def _below(lookup: Lookup, old: Id, new: Id) -> Iterator[tuple[Id, Id]]:
+    return iter(()) if old == new else _replaced(lookup, old, new)
+
+
+def _child(node: Node, key: str) -> Id:
+    """The link at a key or after it, else the last."""
+    return node.links[min(bisect_left(node.keys, key), len(node.keys) - 1)]

@@ -9,6 +9,7 @@ import pytest
 import mnemosyne_vcs
 from mnemosyne_vcs.engine import open_engine
 from mnemosyne_vcs.engine.protocol import RefUpdate
+from mnemosyne_vcs.engine.sqlite.statements import allow_deletion
 from mnemosyne_vcs.format.objects import object_id
 
 SECRET = b"the patient's name is Rosalind"
@@ -100,6 +101,7 @@ def test_what_an_older_version_deleted_goes_with_compact(path):
         data = SECRET * 100 + b"%d" % number
         sql = "INSERT INTO objects (id, data) VALUES (?, ?)"
         connection.execute(sql, (object_id(data), data))
+    allow_deletion(connection)
     connection.execute("DELETE FROM objects")
     connection.close()
     assert SECRET in bytes_on_disk(path)

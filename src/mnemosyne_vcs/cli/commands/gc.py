@@ -22,7 +22,11 @@ from mnemosyne_vcs.repository import Repository
     metavar="DAYS",
     help="How long lines of the reflog keep commits; 30 days if not given.",
 )
-@click.option("--compact", is_flag=True, help="Also make the file smaller, by copying it.")
+@click.option(
+    "--compact",
+    is_flag=True,
+    help="Also store old versions as differences, and make the file smaller by copying it.",
+)
 @click.option("--dry-run", is_flag=True, help="Only show what would be removed.")
 @yes_option
 @pass_session

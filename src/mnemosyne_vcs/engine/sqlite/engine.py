@@ -11,29 +11,34 @@ from typing import Any, Literal, TypeVar, TypeVarTuple, cast
 
 import apsw
 
+from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.shared import index_entries, ref_conflict, reflog_entry
 from mnemosyne_vcs.engine.sqlite.file import StoreFile
 from mnemosyne_vcs.engine.sqlite.filesystems import refuse_other_names, warn_of_network
+from mnemosyne_vcs.engine.sqlite.objects import (
+    delete_objects,
+    get_objects,
+    get_sizes,
+    put_objects,
+    repack_objects,
+)
 from mnemosyne_vcs.engine.sqlite.pool import Pool
 from mnemosyne_vcs.engine.sqlite.reading import Outdated, ask
 from mnemosyne_vcs.engine.sqlite.statements import (
     add_index,
     begin_log,
     copy_into,
-    delete_objects,
     get_index,
-    get_objects,
     get_ref,
     get_refs,
     get_settings,
-    get_sizes,
     make_distinct,
     mark_log,
     move_ref,
-    put_objects,
     put_setting,
     rows,
+    upgrade,
 )
 from mnemosyne_vcs.errors import (
     AlreadyExistsError,
@@ -54,6 +59,7 @@ Ts = TypeVarTuple("Ts")
 PAGE_ROWS = 1000
 TRIES = 100
 ID_BYTES = 36
+REPACKED = 4096
 _UNDO_INNER = "ROLLBACK TO inner; RELEASE inner"
 
 
@@ -224,6 +230,12 @@ class SQLiteEngine:
         with self._transaction() as connection:
             delete_objects(connection, ids)
 
+    def repack(self, replaced: Iterable[tuple[Id, Id]]) -> None:
+        """See `Repacks.repack`. Other writers get their turn between parts."""
+        for part in batches(replaced, REPACKED):
+            with self._transaction() as connection:
+                repack_objects(connection, dict(part))
+
     def compact(self) -> None:
         """See `HasSpace.compact`. It rewrites the file, so it needs that much space meanwhile."""
         if self.read_only:
@@ -321,6 +333,7 @@ class SQLiteEngine:
                 before = connection.total_changes()
                 with self._atomic(connection, "BEGIN IMMEDIATE", "COMMIT", "ROLLBACK"):
                     connection.set_busy_timeout(int(self._busy_timeout * 1000))
+                    upgrade(connection)
                     yield connection
                     if connection.total_changes() != before:
                         mark_log(connection)

@@ -29,8 +29,10 @@ from mnemosyne_vcs.engine.sqlite.log import (
 from mnemosyne_vcs.engine.sqlite.messages import explain
 from mnemosyne_vcs.engine.sqlite.reading import Still, has_frames, open_file, open_for_reading
 from mnemosyne_vcs.engine.sqlite.statements import (
+    FIRST_FORMAT,
     FORMAT,
     SCHEMA,
+    allow_deletion,
     copy_into,
     is_moved,
     make_distinct,
@@ -302,7 +304,7 @@ class StoreFile:
             raise EngineError(
                 f"{self.path} is not a Mnemosyne store; name another file (this one is unchanged)"
             )
-        if version != FORMAT:
+        if not FIRST_FORMAT <= version <= FORMAT:
             raise FormatVersionError(
                 f"{self.url} has format {version}, and this version of Mnemosyne knows "
                 f"{FORMAT}: upgrade Mnemosyne"
@@ -348,6 +350,7 @@ class StoreFile:
             connection.wal_autocheckpoint(WAL_PAGES)
             connection.pragma("journal_size_limit", WAL_BYTES_KEPT)
             connection.pragma("secure_delete", True)
+            allow_deletion(connection)
         except BaseException:
             connection.close()
             raise

@@ -4,43 +4,45 @@
 # (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
 
 import os
-from collections.abc import Collection, Iterator, Mapping
-from functools import cache
+from collections.abc import Iterator
 from typing import Any, cast
 
 import apsw
 
-from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
 from mnemosyne_vcs.engine.sqlite.log import new_cookie
 from mnemosyne_vcs.ids import Id
 
 __all__ = [
+    "FIRST_FORMAT",
     "FORMAT",
     "SCHEMA",
     "add_index",
+    "allow_deletion",
     "begin_log",
     "copy_into",
-    "delete_objects",
     "get_index",
-    "get_objects",
     "get_ref",
     "get_refs",
     "get_settings",
-    "get_sizes",
+    "has_differences",
     "make_distinct",
     "mark_log",
     "move_ref",
-    "put_objects",
     "put_setting",
     "rows",
+    "upgrade",
 ]
 
-FORMAT = 1
+FORMAT = 2
+FIRST_FORMAT = 1
+"""The oldest format that can be read; the first write makes a store of it one of `FORMAT`."""
 SCHEMA = """
 CREATE TABLE objects (
-    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL
+    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, data BLOB NOT NULL,
+    base INTEGER, place INTEGER, size INTEGER
 ) STRICT;
+CREATE TRIGGER keep_bases BEFORE DELETE ON objects BEGIN SELECT mnemosyne_keeps_bases(); END;
 CREATE TABLE refs (name TEXT PRIMARY KEY, target BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE reflog (
     n INTEGER PRIMARY KEY, name TEXT NOT NULL, old BLOB, new BLOB,
@@ -54,6 +56,13 @@ CREATE INDEX commits_of_transaction ON commits (made_by);
 CREATE TABLE touched (
     key TEXT NOT NULL, n INTEGER NOT NULL, PRIMARY KEY (key, n)
 ) STRICT, WITHOUT ROWID;
+"""
+
+UPGRADE = """
+ALTER TABLE objects ADD COLUMN base INTEGER;
+ALTER TABLE objects ADD COLUMN place INTEGER;
+ALTER TABLE objects ADD COLUMN size INTEGER;
+CREATE TRIGGER keep_bases BEFORE DELETE ON objects BEGIN SELECT mnemosyne_keeps_bases(); END;
 """
 
 SETTINGS = """
@@ -106,48 +115,38 @@ def is_moved(connection: apsw.Connection) -> bool | None:
     return logged == moved
 
 
+def allow_deletion(connection: apsw.Connection) -> None:
+    """Give a connection the function that lets it delete objects.
+
+    A program that does not know of differences lacks it, also if it had the file open before.
+    """
+    connection.create_scalar_function("mnemosyne_keeps_bases", _keeps_bases, 0)
+
+
+def _keeps_bases(*_: object) -> bool:
+    return True
+
+
+def upgrade(connection: apsw.Connection) -> None:
+    """Make a store of an older format one of `FORMAT`, inside a transaction for writing.
+
+    A program of an older version that had the store open before may mark it as its own again.
+    """
+    if rows(connection, "PRAGMA user_version") == [(FORMAT,)]:
+        return
+    if not has_differences(connection):
+        connection.execute(UPGRADE)
+    connection.pragma("user_version", FORMAT)
+
+
+def has_differences(connection: apsw.Connection) -> bool:
+    """Whether the file can hold objects as differences, as all but the first format can."""
+    return bool(rows(connection, "SELECT 1 FROM pragma_table_info('objects') WHERE name = 'base'"))
+
+
 def mark_log(connection: apsw.Connection) -> None:
     """Have a transaction write page 1, by which a log is told from that of another file."""
     connection.execute(f"PRAGMA user_version = {FORMAT}")
-
-
-def get_objects(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, bytes]:
-    """The bytes of the objects that exist."""
-    return _get(connection, "data", ids)
-
-
-def get_sizes(connection: apsw.Connection, ids: tuple[Id, ...]) -> dict[Id, int]:
-    """The sizes of the objects that exist; SQLite does not read their bytes for that."""
-    return _get(connection, "length(data)", ids)
-
-
-def _get(connection: apsw.Connection, what: str, ids: tuple[Id, ...]) -> dict[Id, Any]:
-    found: dict[Id, Any] = {}
-    for batch in batches(ids):
-        size = 1 << (len(batch) - 1).bit_length()
-        padding = [None] * (size - len(batch))
-        found.update(connection.execute(_select(what, size), batch + padding))
-    return found
-
-
-@cache
-def _select(what: str, size: int) -> str:
-    places = ", ".join("?" * size)
-    return f"SELECT id, {what} FROM objects WHERE id IN ({places})"
-
-
-def put_objects(connection: apsw.Connection, objects: Mapping[Id, bytes]) -> None:
-    """Store objects; existing ones are not changed."""
-    sql = "INSERT INTO objects (id, data) VALUES (?, ?) ON CONFLICT (id) DO NOTHING"
-    connection.executemany(sql, objects.items())
-
-
-def delete_objects(connection: apsw.Connection, ids: Collection[Id]) -> None:
-    """Remove objects, and commits among them from the history index."""
-    each = [(block,) for block in ids]
-    connection.executemany("DELETE FROM objects WHERE id = ?", each)
-    connection.executemany("DELETE FROM commits WHERE id = ?", each)
-    connection.execute("DELETE FROM touched WHERE n NOT IN (SELECT n FROM commits)")
 
 
 def get_ref(connection: apsw.Connection, name: str) -> Id | None:
