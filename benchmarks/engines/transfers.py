@@ -91,8 +91,8 @@ def metered_clone(source: Site, origin: str, target: Site, copy: str) -> dict[st
 
     def run(source_url: str, target_url: str) -> int:
         there = Blocks(open_engine(source_url, read_only=True))
-        here = open_engine(target_url, create=True)
-        given = _counted(here)
+        here = Blocks(open_engine(target_url, create=True))
+        given = _counted(here.engine)
         mover = branches.RefWriter("benchmark", time.time_ns() // 1_000_000)
         branches.clone(there, here, mover, remote="origin")
         return sum(given)
