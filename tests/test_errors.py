@@ -53,8 +53,10 @@ NAMES = {
     "Retraction",
     "Revision",
     "SearchHit",
+    "SearchMode",
     "Snapshot",
     "Stats",
+    "TextMatch",
     "TracedRecord",
     "Transaction",
     "TransferReport",
@@ -124,7 +126,16 @@ def test_the_public_names_are_these():
     assert set(mnemosyne_vcs.__all__) == NAMES | TREE.keys()
 
 
-TYPES = {"Embed", "JSON", "OnConflict", "Resolution", "Revision", "VectorLike", "Where"}
+TYPES = {
+    "Embed",
+    "JSON",
+    "OnConflict",
+    "Resolution",
+    "Revision",
+    "SearchMode",
+    "VectorLike",
+    "Where",
+}
 
 
 @pytest.mark.parametrize("name", sorted((NAMES | TREE.keys()) - TYPES))
