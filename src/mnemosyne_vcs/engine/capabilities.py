@@ -16,6 +16,7 @@ from mnemosyne_vcs.engine.protocol import (
     HasReflog,
     HasSettings,
     HasSpace,
+    IsLocal,
     ListsHistoryIndex,
     ReadsMany,
     Repacks,
@@ -51,6 +52,7 @@ class Capabilities:
         vectors: it finds vectors by nearness.
         tell_sizes: it knows the sizes of objects without reading them; see `sizes`.
         bulk: it has a preferred order for reading many objects; see `read_many`.
+        local: reading one object takes microseconds.
     """
 
     engine: Engine
@@ -67,6 +69,7 @@ class Capabilities:
     vectors: IndexesVectors | None = None
     tell_sizes: TellsSizes | None = None
     bulk: ReadsMany | None = None
+    local: IsLocal | None = None
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
@@ -92,6 +95,7 @@ class Capabilities:
             vectors=_as(engine, IndexesVectors),
             tell_sizes=_as(engine, TellsSizes),
             bulk=_as(engine, ReadsMany),
+            local=near if (near := _as(engine, IsLocal)) and near.local else None,
         )
 
     def through(self, wrapper: Engine) -> Self:

@@ -61,6 +61,7 @@ class MemoryEngine:
     """
 
     url = "memory://"
+    local = True
 
     def __init__(self, *, read_only: bool = False, busy_timeout: float = 30.0) -> None:
         self.read_only = read_only

@@ -24,6 +24,7 @@ __all__ = [
     "HasSettings",
     "HasSpace",
     "IndexEntry",
+    "IsLocal",
     "ListsHistoryIndex",
     "ReadsMany",
     "RefUpdate",
@@ -248,6 +249,20 @@ class ReadsMany(Protocol):
         Raises:
             EngineError: the store cannot be read.
         """
+        ...
+
+
+@runtime_checkable
+class IsLocal(Protocol):
+    """An engine that reads objects from memory or files of this machine, in microseconds each.
+
+    A search then reads the exact numbers of vectors when it needs them, instead of keeping all in
+    memory.
+    """
+
+    @property
+    def local(self) -> bool:
+        """Whether this store is read so."""
         ...
 
 

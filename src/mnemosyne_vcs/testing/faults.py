@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
+from dataclasses import replace
 from random import Random
 from typing import Literal, TypeAlias, TypeVar
 
@@ -260,6 +261,7 @@ class SlowEngine(_Wrapper):
 
     def __init__(self, engine: Engine, delay: float) -> None:
         super().__init__(engine)
+        self._can = replace(self._can, local=None)
         self._delay = delay
 
     def _call(self, name: str, act: Callable[[], T]) -> T:

@@ -1,27 +1,32 @@
-"""Exact cosine similarity, most of it computed in float32.
+"""Exact cosine similarity, found by way of small integers.
 
-A pass in float32 gives every row a score that is off by at most a proven margin. Every row
-that could be among the best within that margin is scored again in float64, in one fixed order of
+A pass over the integers gives every row a score and a proven margin for its error. Every row that
+could be among the best within those margins is scored again in float64, in one fixed order of
 operations. Only those scores decide and are returned: they do not depend on the machine, on the
 library beneath NumPy, or on the place of a row in memory.
 """
 
 from collections.abc import Callable, Iterable
 from itertools import pairwise
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemosyne_vcs.batches import batches
-from mnemosyne_vcs.views.rows import SEGMENT_ROWS, Rows, RowStore, Vector
+from mnemosyne_vcs.views.products import products_with
+from mnemosyne_vcs.views.quantized import Floats, Vector, split
+from mnemosyne_vcs.views.rows import SEGMENT_ROWS, Rows, RowStore
 
 __all__ = ["Query", "best", "direction_of"]
 
-Scores = NDArray[np.float64]
+Places: TypeAlias = NDArray[np.intp]
 
 _CHUNK = 64
-_GATHER_BELOW = 4
+_BLOCK = 64
 _UNIT = 2.0**-24
+_DUST = 1e-9
+"""More than all rounding in float64 can amount to."""
 
 
 class Query:
@@ -32,31 +37,33 @@ class Query:
 
     Attributes:
         direction: the vector divided by its norm, or zeros, each number rounded to float32.
-        margin: how far a product of the direction and a vector, divided by the vector's norm, may
-            differ from their similarity.
-        margin_of_directions: the same for the product of the direction and another `direction_of`.
+        margin_of_directions: how far the product in float32 of the direction and another
+            `direction_of` may differ from their similarity.
     """
 
     def __init__(self, vector: Vector) -> None:
         self._exact = vector.astype(np.float64)
         self._square = float(_ordered_sums(self._exact[None] * self._exact)[0])
-        self.direction = (self._exact / (self._square**0.5 or 1.0)).astype(np.float32)
-        self.margin = _margin(len(vector), 1)
-        self.margin_of_directions = _margin(len(vector), 2)
+        self._direction = self._exact / (self._square**0.5 or 1.0)
+        self.direction = self._direction.astype(np.float32)
+        self.margin_of_directions = _margin(len(vector))
 
-    def approximate(self, store: RowStore, rows: Rows) -> Scores:
-        """The similarity of each row within `margin`; NaN where that cannot be guaranteed.
+    def approximate(self, store: RowStore, rows: Rows) -> tuple[Floats, Floats]:
+        """The similarity of each row, NaN where it is not known, and how far it may be off.
 
         Args:
             store: the store of the rows.
             rows: row numbers in any order, shape `(n,)`.
+
+        Returns:
+            Floats and margins, each of shape `(n,)`.
         """
         if len(rows) < 2 or (rows[1:] > rows[:-1]).all():
             return self._in_order(store, rows)
         order = np.argsort(rows, kind="stable")
-        scores = np.empty(len(rows))
-        scores[order] = self._in_order(store, rows[order])
-        return scores
+        scores, margins = np.empty(len(rows)), np.empty(len(rows))
+        scores[order], margins[order] = self._in_order(store, rows[order])
+        return scores, margins
 
     def exact(self, vectors: Iterable[Vector]) -> list[float]:
         """Their similarity, from -1 to 1; 0 if either vector is zero, 1 if they are equal."""
@@ -69,31 +76,29 @@ class Query:
             scores += np.clip(ratios, -1.0, 1.0).tolist()
         return scores
 
-    def _in_order(self, store: RowStore, rows: Rows) -> Scores:
-        scores = np.empty(len(rows))
+    def _in_order(self, store: RowStore, rows: Rows) -> tuple[Floats, Floats]:
+        scores, margins = np.empty(len(rows)), np.empty(len(rows))
+        codes, steps, left = split(self._direction)
+        products = products_with(codes)
         segments = list(store.segments)
         bounds = np.searchsorted(rows, np.arange(len(segments) + 1) * SEGMENT_ROWS).tolist()
-        with np.errstate(all="ignore"):
-            for segment, (start, stop) in zip(segments, pairwise(bounds), strict=True):
-                if start < stop:
-                    places = rows[start:stop] % SEGMENT_ROWS
-                    products = self._products(segment.values, places)
-                    scores[start:stop] = products * segment.scale[places]
-        return scores
+        for segment, (start, stop) in zip(segments, pairwise(bounds), strict=True):
+            if start < stop:
+                places = _places(rows[start:stop] % SEGMENT_ROWS)
+                scores[start:stop] = sum(
+                    products(plane.codes[places]) @ steps * plane.step[places]
+                    for plane in segment.planes
+                )
+                margins[start:stop] = segment.slack[places]
+        margins *= 1.0 + left
+        margins += left + _DUST
+        return scores, margins
 
-    def _products(self, values: NDArray[np.float32], places: Rows) -> NDArray[np.float32]:
-        """Products in float32 with rows of one segment, in ascending order.
 
-        One row at a time: a matrix product would share the work among threads, which gains little
-        where memory is the limit and costs a lot when other threads want the processor.
-        """
-        first, last = int(places[0]), int(places[-1]) + 1
-        if len(places) * _GATHER_BELOW >= last - first:
-            products = np.vecdot(values[first:last], self.direction)
-            return products if len(products) == len(places) else products[places - first]
-        starts = range(0, len(places), _CHUNK)
-        chunks = (values[places[start : start + _CHUNK]] for start in starts)
-        return np.concatenate([np.vecdot(chunk, self.direction) for chunk in chunks])
+def _places(places: Rows) -> slice | Rows:
+    """Ascending places in a segment: a slice where they are adjacent, so nothing is copied."""
+    first, last = int(places[0]), int(places[-1])
+    return slice(first, last + 1) if last - first < len(places) else places
 
 
 def direction_of(vector: Vector) -> Vector:
@@ -102,18 +107,20 @@ def direction_of(vector: Vector) -> Vector:
 
 
 def best(
-    scores: Scores,
-    margin: float,
+    scores: Floats,
+    margins: Floats,
+    exact: Callable[[Places], Floats],
     limit: int,
-    least: float | None,
-    keep: Callable[[list[int]], Iterable[int]] | None,
-    alike: Callable[[NDArray[np.intp]], NDArray[np.int64]] | None = None,
-) -> NDArray[np.intp]:
-    """The rows that may be among the best that pass a test; tests as few rows as possible.
+    least: float | None = None,
+    keep: Callable[[list[int]], Iterable[int]] | None = None,
+    alike: Callable[[Places], NDArray[np.int64]] | None = None,
+) -> tuple[Places, Floats]:
+    """The rows that may be among the best that pass a test; tests and scores few others.
 
     Args:
         scores: approximate scores, shape `(n,)`; NaN where nothing is known.
-        margin: the greatest error of an approximate score.
+        margins: the greatest error of each, shape `(n,)`.
+        exact: gives the exact scores of some positions.
         limit: how many rows are wanted.
         least: the least exact score that is wanted, if any.
         keep: the test: gives those of some positions that pass; None if every row passes.
@@ -121,36 +128,48 @@ def best(
             score.
 
     Returns:
-        Positions of rows that pass, in no order: all that can be among those with the `limit` best
-        exact scores, where the first of equal ones are preferred.
+        Positions of rows that pass, in no order, and their exact scores: among them are the
+        `limit` best, where the first of equal ones are preferred.
     """
-    unknown = np.isnan(scores)
-    found = _passing(np.flatnonzero(unknown), keep)
-    known = ~unknown if least is None else scores >= least - margin
-    remaining = np.flatnonzero(known)
-    top = np.empty(0)
+    upper = scores + margins
+    floor = -np.inf if least is None else least
+    if keep is None:
+        floor = max(floor, _reached(scores - margins, limit))
+    head, remaining = np.flatnonzero(np.isnan(scores)), np.flatnonzero(upper >= floor)
+    found, reached = head[:0], np.empty(0)
     size = limit + 8
-    while remaining.size:
-        if size < len(remaining):
-            split = np.argpartition(scores[remaining], len(remaining) - size)
-            head, remaining = remaining[split[-size:]], remaining[split[:-size]]
-        else:
-            head, remaining = remaining, remaining[:0]
+    while True:
         head = _passing(head, keep)
-        found = np.concatenate([found, head])
-        top = np.sort(np.concatenate([top, scores[head]]))[-limit:]
-        if len(top) == limit:
-            remaining = remaining[scores[remaining] >= top[0] - 2 * margin]
+        found, reached = np.concatenate([found, head]), np.concatenate([reached, exact(head)])
+        if len(found) >= limit:
+            floor = np.partition(reached, -limit)[-limit]
+            remaining = remaining[upper[remaining] >= floor]
             if alike is not None and remaining.size > limit:
                 kinds = alike(found), alike(remaining)
                 remaining = remaining[~_superfluous(found, remaining, *kinds, limit)]
+        if not remaining.size:
+            return found, reached
+        if size < len(remaining):
+            division = np.argpartition(upper[remaining], len(remaining) - size)
+            head, remaining = remaining[division[-size:]], remaining[division[:-size]]
+        else:
+            head, remaining = remaining, remaining[:0]
         size *= 2
-    return found
+
+
+def _reached(lower: Floats, limit: int) -> float:
+    """A score that at least `limit` rows reach, close to the greatest one, found in one pass."""
+    blocks = len(lower) // _BLOCK
+    if blocks <= limit:
+        return -np.inf
+    greatest = np.fmax.reduce(lower[: blocks * _BLOCK].reshape(blocks, _BLOCK), axis=1)
+    known = greatest[~np.isnan(greatest)]
+    return float(np.partition(known, -limit)[-limit]) if len(known) >= limit else -np.inf
 
 
 def _superfluous(
-    found: NDArray[np.intp],
-    remaining: NDArray[np.intp],
+    found: Places,
+    remaining: Places,
     kinds_found: NDArray[np.int64],
     kinds_remaining: NDArray[np.int64],
     limit: int,
@@ -166,21 +185,19 @@ def _superfluous(
     return (kinds[at] == kinds_remaining) & (remaining > last[at])
 
 
-def _passing(
-    positions: NDArray[np.intp], keep: Callable[[list[int]], Iterable[int]] | None
-) -> NDArray[np.intp]:
+def _passing(positions: Places, keep: Callable[[list[int]], Iterable[int]] | None) -> Places:
     if keep is None:
         return positions
     return np.array(list(keep(positions.tolist())), dtype=np.intp)
 
 
-def _ordered_sums(terms: Scores) -> Scores:
+def _ordered_sums(terms: Floats) -> Floats:
     """The sum of each line, one term after the other from the first to the last."""
     return np.add.accumulate(terms, axis=1)[:, -1]
 
 
-def _margin(dimension: int, rounded: int) -> float:
-    """The greatest error of a product in float32 of two directions.
+def _margin(dimension: int) -> float:
+    """The greatest error of a product in float32 of two directions that were rounded to float32.
 
     Summing n products in any order, fused or not, is off by at most γₙ = n·u / (1 - n·u) times the
     product of the norms, u being the unit roundoff. Rounding a direction beforehand counts as two
@@ -188,7 +205,6 @@ def _margin(dimension: int, rounded: int) -> float:
 
     Args:
         dimension: how many products are summed.
-        rounded: how many of the two directions are rounded beforehand.
     """
-    terms = (dimension + 2 * rounded) * _UNIT
+    terms = (dimension + 4) * _UNIT
     return 1.001 * terms / (1.0 - terms)

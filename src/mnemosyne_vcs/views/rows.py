@@ -1,5 +1,9 @@
 """The row store: the vectors of all roots in fixed segments of memory, each vector once.
 
+In memory are the vectors as small integers. Where reading an object takes microseconds, the exact
+numbers of the few that matter for a search are read again from the store; otherwise they are in
+memory too.
+
 A row is found by the id of the vector's block and never moves. A view holds a `Claim` on the rows
 that it refers to; a row that no living claim names is reused for the next vector, and a segment
 with no claimed rows is freed. So the memory in use is that of the distinct vectors of the living
@@ -10,28 +14,29 @@ reused.
 import weakref
 from collections.abc import Collection, Generator, Sequence
 from dataclasses import dataclass
-from itertools import count, groupby
+from hashlib import sha256
+from itertools import groupby
+from secrets import token_bytes
 from threading import Lock
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import CorruptObjectError
+from mnemosyne_vcs.format.objects import decode_vector
 from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.interrupts import guarded
+from mnemosyne_vcs.views.quantized import Floats, Plane, Vector, quantize
 
-__all__ = ["SEGMENT_ROWS", "Claim", "RowStore", "Rows", "Segment", "Vector"]
-
-Vector: TypeAlias = NDArray[np.float32]
-"""Numbers of shape `(dimension,)`."""
+__all__ = ["SEGMENT_ROWS", "Claim", "RowStore", "Rows", "Segment"]
 
 Rows: TypeAlias = NDArray[np.int32]
 """Row numbers in a store: segment times `SEGMENT_ROWS` plus the place in the segment."""
 
-SEGMENT_ROWS = 1024
+SEGMENT_ROWS = 4096
 _ENTRY_BYTES = 300
-_LEAST_NORM, _GREATEST_NORM = 1e-20, 1e30
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,23 +44,58 @@ class Segment:
     """A piece of the store.
 
     Attributes:
-        values: the vectors, float32 of shape `(SEGMENT_ROWS, dimension)`.
-        scale: the factor from a product with a vector to one with its direction, float64 of shape
-            `(SEGMENT_ROWS,)`: the inverse of its norm, 0 for a zero vector, and NaN where the
-            norm is so small or so great that products in float32 cannot be trusted.
+        planes: the vectors as integers, see `Quantized`.
+        slack: how much of their directions these leave out, shape `(SEGMENT_ROWS,)`.
         alike: rows with one number hold the same bytes, int64 of shape `(SEGMENT_ROWS,)`.
+        values: the vectors, float32 of shape `(SEGMENT_ROWS, dimension)`; without rows where they
+            are read from the store.
     """
 
-    values: NDArray[np.float32]
-    scale: NDArray[np.float64]
+    planes: list[Plane]
+    slack: Floats
     alike: NDArray[np.int64]
+    values: NDArray[np.float32]
 
     @classmethod
-    def new(cls, rows: int, dimension: int) -> "Segment":
-        """A segment without contents."""
+    def new(cls, rows: int, dimension: int, exact: int) -> "Segment":
+        """A segment without contents.
+
+        Args:
+            rows: how many rows it has.
+            dimension: how many numbers a vector has.
+            exact: for how many of the rows it has the vectors themselves.
+        """
         return cls(
-            np.empty((rows, dimension), np.float32), np.zeros(rows), np.zeros(rows, np.int64)
+            [Plane.zeros(rows, dimension)],
+            np.zeros(rows),
+            np.zeros(rows, np.int64),
+            np.empty((exact, dimension), np.float32),
         )
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return len(self.alike)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that it takes."""
+        columns = (self.slack, self.alike, self.values)
+        return sum(each.nbytes for each in (*self.planes, *columns))
+
+    def put(self, places: Rows, vectors: NDArray[np.float32]) -> None:
+        """Write vectors, of shape `(n, dimension)`, into rows."""
+        made = quantize(vectors)
+        while len(self.planes) < len(made.planes):
+            self.planes.append(Plane.zeros(self.rows, vectors.shape[1]))
+        for number, plane in enumerate(self.planes):
+            some = made.planes[number] if number < len(made.planes) else None
+            plane.step[places] = 0.0 if some is None else some.step
+            if some is not None:
+                plane.codes[places] = some.codes
+        self.slack[places] = made.slack
+        if len(self.values):
+            self.values[places] = vectors
 
 
 class Claim:
@@ -76,34 +116,43 @@ class RowStore:
 
     Args:
         dimension: how many numbers a vector has.
+        blocks: where exact numbers are read again; None to keep them in memory.
     """
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self, dimension: int, blocks: Blocks | None = None) -> None:
         self.dimension = dimension
         self.segments: list[Segment] = []
+        self._blocks = blocks
+        self._secret = token_bytes(16)
         self._rows: dict[Id, int] = {}
         self._ids: list[Id | None] = []
         self._free: list[int] = []
         self._claims: list[weakref.ref[Claim]] = []
         self._added = 0
-        self._firsts: dict[int, int] = {}
-        self._kinds = count()
         self._torn = False
         self._lock = Lock()
 
     @property
     def nbytes(self) -> int:
         """The number of bytes of memory that the store takes."""
-        held = sum(
-            segment.values.nbytes + segment.scale.nbytes + segment.alike.nbytes
-            for segment in self.segments
-        )
+        held = sum(segment.nbytes for segment in self.segments)
         return held + _ENTRY_BYTES * len(self._rows)
 
-    def vector(self, row: int) -> Vector:
-        """The vector in a row, shape `(dimension,)`."""
-        number, place = divmod(row, SEGMENT_ROWS)
-        return self.segments[number].values[place]
+    def vectors(self, rows: Sequence[int]) -> list[Vector]:
+        """The exact vectors in rows that a claim names, each of shape `(dimension,)`.
+
+        Raises:
+            NotFoundError: a vector is no longer in the store.
+            CorruptObjectError: a vector is not what its id says.
+            EngineError: the store cannot be read.
+        """
+        if self._blocks is None:
+            at = [divmod(row, SEGMENT_ROWS) for row in rows]
+            return [self.segments[number].values[place] for number, place in at]
+        ids = [each for row in rows if (each := self._ids[row]) is not None]
+        read = self._blocks.read_each(dict.fromkeys(ids))
+        found = {each: decode_vector(each, data) for each, data in read}
+        return [found[each] for each in ids]
 
     def alike(self, rows: Rows) -> NDArray[np.int64]:
         """A number for each row, shape `(n,)`; rows with one number hold the same bytes."""
@@ -165,8 +214,8 @@ class RowStore:
             for number in range(len(self.segments)):
                 first = number * SEGMENT_ROWS
                 if not any(self._ids[first : first + SEGMENT_ROWS]):
-                    self.segments[number] = Segment.new(0, self.dimension)
-            held = [len(segment.values) for segment in self.segments]
+                    self.segments[number] = Segment.new(0, self.dimension, 0)
+            held = [segment.rows for segment in self.segments]
             self._free = [row for row in self._free if held[row // SEGMENT_ROWS]]
 
     @guarded
@@ -176,7 +225,7 @@ class RowStore:
             if self._torn:
                 self._collect()
                 empty = [row for row, each in enumerate(self._ids) if each is None]
-                held = [len(segment.values) for segment in self.segments]
+                held = [segment.rows for segment in self.segments]
                 self._free = [row for row in empty if held[row // SEGMENT_ROWS]]
             self._torn = True
             yield
@@ -188,8 +237,9 @@ class RowStore:
             self._added = 0
             if self._collect():
                 return
-        segment = Segment.new(SEGMENT_ROWS, self.dimension)
-        gone = (i for i, each in enumerate(self.segments) if not len(each.values))
+        exact = SEGMENT_ROWS if self._blocks is None else 0
+        segment = Segment.new(SEGMENT_ROWS, self.dimension, exact)
+        gone = (i for i, each in enumerate(self.segments) if not each.rows)
         number = next(gone, len(self.segments))
         if number == len(self.segments):
             self._ids += [None] * SEGMENT_ROWS
@@ -211,50 +261,26 @@ class RowStore:
             if each is not None:
                 del self._rows[each]
                 self._ids[row] = None
-        self._firsts = {at: row for at, row in self._firsts.items() if self._ids[row] is not None}
         self._free = sorted(self._free + dead)
         return len(dead)
 
     def _fill(self, taken: list[int], new: dict[Id, Vector]) -> None:
         by_segment = groupby(zip(taken, new.items(), strict=True), lambda e: e[0] // SEGMENT_ROWS)
         for number, entries in by_segment:
-            segment, places, vectors = self.segments[number], list[int](), list[Id]()
-            for row, (each, values) in entries:
-                place = row % SEGMENT_ROWS
-                segment.values[place] = values
-                segment.alike[place] = self._kind(row, values)
-                places.append(place)
-                vectors.append(each)
-            norms = _norms(segment.values, places)
-            if not np.isfinite(norms).all():
-                bad = text_id(vectors[int(np.isfinite(norms).argmin())])
+            rows, some = zip(*entries, strict=True)
+            ids, vectors = zip(*some, strict=True)
+            segment, places = self.segments[number], np.array(rows) % SEGMENT_ROWS
+            values = np.stack(vectors)
+            if not np.isfinite(values).all():
+                bad = text_id(ids[int(np.isfinite(values).all(axis=1).argmin())])
                 raise CorruptObjectError(
                     f"object {bad} is a vector with a number that is not finite"
                 )
-            segment.scale[places] = _scale(norms)
+            segment.put(places, values)
+            segment.alike[places] = [self._kind(each) for each in vectors]
 
-    def _kind(self, row: int, values: Vector) -> int:
-        """The number of the rows that hold the same bytes, if one of them is known."""
-        data = values.tobytes()
-        number, place = divmod(self._firsts.setdefault(hash(data), row), SEGMENT_ROWS)
-        first = self.segments[number]
-        known = (number, place) != divmod(row, SEGMENT_ROWS) and place < len(first.values)
-        if known and first.values[place].tobytes() == data:
-            return int(first.alike[place])
-        self._firsts[hash(data)] = row
-        return next(self._kinds)
-
-
-def _norms(values: NDArray[np.float32], places: list[int]) -> NDArray[np.float64]:
-    norms = np.empty(len(places))
-    for start in range(0, len(places), 64):
-        some = values[places[start : start + 64]].astype(np.float64)
-        norms[start : start + 64] = np.sqrt(np.einsum("ij,ij->i", some, some))
-    return norms
-
-
-def _scale(norms: NDArray[np.float64]) -> NDArray[np.float64]:
-    ordinary = (norms >= _LEAST_NORM) & (norms <= _GREATEST_NORM)
-    scale = np.where(norms == 0.0, 0.0, np.nan)
-    scale[ordinary] = 1.0 / norms[ordinary]
-    return scale
+    def _kind(self, values: Vector) -> int:
+        """A number that tells a vector from others, but for a chance of one in 2**64."""
+        return (
+            int.from_bytes(sha256(self._secret + values.tobytes()).digest()[:8], "little") - 2**63
+        )

@@ -18,7 +18,7 @@ from mnemosyne_vcs.format.validation import check_key
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cosine import Query
 from mnemosyne_vcs.views.keys import KeyFilter, Selection
-from mnemosyne_vcs.views.rows import Vector
+from mnemosyne_vcs.views.quantized import Vector
 from mnemosyne_vcs.views.server_index import MOST_BEHIND, update_index
 
 __all__ = ["IndexedVectors", "find_index"]

@@ -15,7 +15,8 @@ from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cache import Changes
 from mnemosyne_vcs.views.cosine import Query, best
 from mnemosyne_vcs.views.keys import KeyFilter, Selection, places_among, span, splice
-from mnemosyne_vcs.views.rows import Claim, Rows, RowStore, Vector
+from mnemosyne_vcs.views.quantized import Vector
+from mnemosyne_vcs.views.rows import Claim, Rows, RowStore
 
 __all__ = ["Part", "VectorView", "VectorViewBuilder"]
 
@@ -84,6 +85,11 @@ class VectorView:
         Returns:
             `(key, score)`, the greatest score first and equal ones by key. A score is the cosine
             similarity, from -1 to 1, and 0 where either vector is zero.
+
+        Raises:
+            NotFoundError: a vector is no longer in the store.
+            CorruptObjectError: a vector is not what its id says.
+            EngineError: the store cannot be read.
         """
         part = self.by_dimension.get(len(query))
         if part is None or limit <= 0:
@@ -102,17 +108,23 @@ class VectorView:
         def alike(some: NDArray[np.intp]) -> NDArray[np.int64]:
             return part.store.alike(rows[some])
 
-        found = best(
-            asked.approximate(part.store, rows),
-            asked.margin,
+        known: dict[int, float] = {}
+
+        def exact(some: NDArray[np.intp]) -> NDArray[np.float64]:
+            kinds, numbers = alike(some).tolist(), rows[some].tolist()
+            new = {kind: row for kind, row in zip(kinds, numbers, strict=True) if kind not in known}
+            vectors = part.store.vectors(list(new.values()))
+            known.update(zip(new, asked.exact(vectors), strict=True))
+            return np.array([known[kind] for kind in kinds])
+
+        found, scores = best(
+            *asked.approximate(part.store, rows),
+            exact,
             limit,
             min_score,
             None if keep is None else passing,
             alike,
         )
-        _, each, of = np.unique(alike(found), return_index=True, return_inverse=True)
-        vectors = map(part.store.vector, rows[found[each]].tolist())
-        scores = np.array(asked.exact(vectors))[of]
         foremost = np.lexsort((found, -scores))[:limit]
         hits = zip(positions[found[foremost]].tolist(), scores[foremost].tolist(), strict=True)
         return [
@@ -197,15 +209,14 @@ class VectorViewBuilder:
                 claims[store.dimension] = claim
                 places |= {each: (store.dimension, row) for each, row in found.items()}
                 missing = {each: None for each in missing if each not in found}
-        if not missing:
-            return
+        order = {block: at for at, block in enumerate(missing)}
         for batch in batches(blocks.read_each(missing)):
             read: dict[int, list[tuple[Id, Vector]]] = {}
-            for block, data in batch:
+            for block, data in sorted(batch, key=lambda each: order[each[0]]):
                 values = decode_vector(block, data)
                 read.setdefault(len(values), []).append((block, values))
             for dimension, new in read.items():
-                store = self._store(dimension)
+                store = self._store(blocks, dimension)
                 claim = claims.setdefault(dimension, store.claim())
                 rows = store.add(claim, new)
                 places |= {e: (dimension, row) for (e, _), row in zip(new, rows, strict=True)}
@@ -213,14 +224,15 @@ class VectorViewBuilder:
     def _edited(
         self, dimension: int, part: Part | None, edits: list[tuple[str, bool]], rows: list[int]
     ) -> Part:
-        store = self._store(dimension)
+        store = self._stores[dimension]
         keys, old = (part.keys, part.rows) if part else (list[str](), np.empty(0, np.int32))
         change = splice(keys, edits)
         return Part(store, change.keys, change.column(old, np.array(rows, dtype=np.int32)))
 
-    def _store(self, dimension: int) -> RowStore:
+    def _store(self, blocks: Blocks, dimension: int) -> RowStore:
         with self._lock:
-            return self._stores.setdefault(dimension, RowStore(dimension))
+            exact = None if blocks.can.local is None else blocks
+            return self._stores.setdefault(dimension, RowStore(dimension, exact))
 
     def _known_stores(self) -> list[RowStore]:
         with self._lock:

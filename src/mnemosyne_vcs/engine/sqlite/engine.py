@@ -81,6 +81,8 @@ class SQLiteEngine:
         MnemosyneError: as `mnemosyne_vcs.engine.urls.open_engine` raises.
     """
 
+    local = True
+
     def __init__(
         self,
         path: str,
