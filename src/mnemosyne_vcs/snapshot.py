@@ -18,8 +18,6 @@ from mnemosyne_vcs.notebook import html_table
 from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.views.cache import View, ViewBuilder, ViewCache
 from mnemosyne_vcs.views.fusion import DEPTH, fused
-from mnemosyne_vcs.views.matches import lines_with
-from mnemosyne_vcs.views.query import parse_query
 from mnemosyne_vcs.views.where import Where, predicate
 
 if TYPE_CHECKING:
@@ -309,6 +307,8 @@ class Snapshot(Mapping[str, Record]):
         Raises:
             ValidationError: the text is empty, or an argument is of the wrong type.
         """
+        from mnemosyne_vcs.views.matches import lines_with
+
         substring, prefix = check_text(substring, "the text"), check_text(prefix, "prefix")
         if not substring:
             raise ValidationError("the text to find is empty; give one character or more")
@@ -358,6 +358,8 @@ class Snapshot(Mapping[str, Record]):
         if mode == "words":
             if text is None:
                 raise ValidationError("a search by words needs text")
+            from mnemosyne_vcs.views.query import parse_query
+
             return self.words().search(parse_query(text), **filters)
         if mode == "vectors":
             asked = cast("VectorLike", text if numbers is None else numbers)

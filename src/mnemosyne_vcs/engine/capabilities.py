@@ -12,6 +12,7 @@ from mnemosyne_vcs.engine.protocol import (
     Engine,
     Enumerates,
     Exclusive,
+    HasCacheDirectory,
     HasHistoryIndex,
     HasReflog,
     HasSettings,
@@ -53,6 +54,7 @@ class Capabilities:
         tell_sizes: it knows the sizes of objects without reading them; see `sizes`.
         bulk: it has a preferred order for reading many objects; see `read_many`.
         local: reading one object takes microseconds.
+        cache: it has a place for files of derived data.
     """
 
     engine: Engine
@@ -70,6 +72,7 @@ class Capabilities:
     tell_sizes: TellsSizes | None = None
     bulk: ReadsMany | None = None
     local: IsLocal | None = None
+    cache: HasCacheDirectory | None = None
 
     @classmethod
     def of(cls, engine: Engine) -> Self:
@@ -96,6 +99,7 @@ class Capabilities:
             tell_sizes=_as(engine, TellsSizes),
             bulk=_as(engine, ReadsMany),
             local=near if (near := _as(engine, IsLocal)) and near.local else None,
+            cache=_as(engine, HasCacheDirectory),
         )
 
     def through(self, wrapper: Engine) -> Self:

@@ -7,6 +7,7 @@ works without it. `mnemosyne_vcs.engine.capabilities.Capabilities` determines th
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol, runtime_checkable
 
 from mnemosyne_vcs.engine.vector_index import VectorMove
@@ -19,6 +20,7 @@ __all__ = [
     "Engine",
     "Enumerates",
     "Exclusive",
+    "HasCacheDirectory",
     "HasHistoryIndex",
     "HasReflog",
     "HasSettings",
@@ -263,6 +265,16 @@ class IsLocal(Protocol):
     @property
     def local(self) -> bool:
         """Whether this store is read so."""
+        ...
+
+
+@runtime_checkable
+class HasCacheDirectory(Protocol):
+    """An engine that knows a place for files of derived data, which may be deleted at any time."""
+
+    @property
+    def cache_directory(self) -> Path | None:
+        """The directory, which need not exist; None for no place."""
         ...
 
 

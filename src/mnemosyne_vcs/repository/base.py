@@ -35,6 +35,7 @@ class RepositoryBase:
         author: the author of commits that name no other.
         embed: turns a list of texts into vectors.
         clock: gives the time as UTC milliseconds.
+        cache: whether what searches need is kept in files, where the engine has a place for them.
 
     Attributes:
         blocks: the objects, for code that works below the level of records.
@@ -47,12 +48,14 @@ class RepositoryBase:
         author: str = "unknown",
         embed: Embed | None = None,
         clock: Callable[[], int] = now,
+        cache: bool = True,
     ) -> None:
         self.blocks = Blocks(engine)
         self._engine = engine
         self._writer = Writer(self.blocks, check_text(author, "author"), clock, embed)
         self._clock = clock
-        self._views = ViewCache(self.blocks)
+        place = self.blocks.can.cache if cache else None
+        self._views = ViewCache(self.blocks, directory=place.cache_directory if place else None)
 
     @property
     def url(self) -> str:

@@ -67,7 +67,7 @@ class _Maintenance(RepositoryBase):
             CorruptObjectError: an object that is needed is damaged; nothing was removed.
         """
         now = self._clock()
-        return gc.collect(
+        report = gc.collect(
             self.blocks,
             since=now - keep_reflog // timedelta(milliseconds=1),
             now=now,
@@ -75,6 +75,9 @@ class _Maintenance(RepositoryBase):
             compact=compact,
             progress=progress,
         )
+        if not dry_run:
+            self._views.forget_collected()
+        return report
 
     def backup(self, path: str | PathLike[str]) -> None:
         """Write a consistent copy to a new file, which opens as a store, while this one is in use.

@@ -32,6 +32,7 @@ def open_repository(
     read_only: bool = False,
     durability: Durability = "full",
     embed: Embed | None = None,
+    cache: bool = True,
 ) -> "Repository":
     """Open a repository.
 
@@ -46,6 +47,10 @@ def open_repository(
             death of the process, and after power loss the newest may be missing.
         embed: turns a list of texts into vectors, so that text can be given wherever a vector is
             expected.
+        cache: whether what searches of 1,000 records and more need is also kept in files, so that
+            the first search of a process need not read every record: beside a SQLite file, in
+            the directory of an object store's option `cache`, else nowhere. `read_only` does not
+            concern them.
 
     Raises:
         NotFoundError: it does not exist, and `create` was not given.
@@ -61,7 +66,7 @@ def open_repository(
     """
     check_text(author, "author")
     engine = open_engine(url, create=create, read_only=read_only, durability=durability)
-    repository = Repository(engine, author=author, embed=embed)
+    repository = Repository(engine, author=author, embed=embed, cache=cache)
     if create and not read_only:
         initialise(engine)
     return repository
@@ -88,6 +93,7 @@ class Repository(
         author: the author of commits that name no other.
         embed: turns a list of texts into vectors.
         clock: gives the time as UTC milliseconds.
+        cache: whether what searches need is kept in files, where the engine has a place for them.
 
     Attributes:
         blocks: the objects, for code that works below the level of records.

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import Literal, TypeAlias, TypeVar
 
@@ -165,6 +166,11 @@ class _Wrapper:
     def read_many(self, ids: Collection[Id]) -> Iterator[Mapping[Id, bytes]]:
         """See `ReadsMany.read_many`."""
         return self._call("read_many", lambda: _had(self._can.bulk).read_many(ids))
+
+    @property
+    def cache_directory(self) -> Path | None:
+        """See `HasCacheDirectory`."""
+        return _had(self._can.cache).cache_directory
 
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """See `Enumerates.ids`."""

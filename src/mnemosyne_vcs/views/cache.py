@@ -3,13 +3,18 @@
 A *view* is an immutable value computed from all records below one root. A *builder*
 computes it. The cache has the builder update the view of the most similar root that it has, in
 any direction of history, so that a commit costs its changes and not the size of the memory.
+
+Views of kinds that can be written as arrays are also kept in files, if there is a place for them.
+The first view of a process then begins with such a file.
 """
 
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
 from threading import Lock
-from typing import Any, Protocol, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
@@ -18,7 +23,14 @@ from mnemosyne_vcs.forks import renew_after_fork
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.interrupts import noted
 
-__all__ = ["Changes", "View", "ViewBuilder", "ViewCache"]
+if TYPE_CHECKING:
+    from mnemosyne_vcs.views.files import Arrays, ViewFiles
+
+__all__ = ["Changes", "StoresViews", "View", "ViewBuilder", "ViewCache"]
+
+_FEWEST_TO_STORE = 1024
+_SHARE_TO_STORE = 8
+"""A view is written to a file when this part of it, or more, was read since the last one."""
 
 PATIENCE = 60.0
 """Seconds to wait for a view that another thread builds, before building it too."""
@@ -66,10 +78,31 @@ class ViewBuilder(Protocol[V]):
         ...
 
 
+@runtime_checkable
+class StoresViews(Protocol):
+    """A builder whose views can be written as arrays and made of them again."""
+
+    def label(self, blocks: Blocks) -> str:
+        """What names this kind of views, the form of its arrays included."""
+        ...
+
+    def pack(self, view: Any) -> "Arrays":
+        """A view as arrays."""
+        ...
+
+    def unpack(self, blocks: Blocks, arrays: "Arrays") -> Any:
+        """The view that `pack` was given."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Cached:
+    """A view, the links of its root, its records, and the changes since one was written."""
+
     view: View
     links: frozenset[Id]
+    records: int = 0
+    unwritten: int = 0
 
 
 _Slot: TypeAlias = tuple[ViewBuilder[Any], Id]
@@ -87,21 +120,32 @@ class ViewCache:
         budget: how many bytes all views together may hold. The last used view of each kind is
             kept even beyond that, so that one large view is not built again and again.
         roots: the number of roots to keep the views of, for each kind.
+        directory: where views are kept as files, if anywhere.
     """
 
-    def __init__(self, blocks: Blocks, *, budget: int = 1 << 30, roots: int = 16) -> None:
+    def __init__(
+        self,
+        blocks: Blocks,
+        *,
+        budget: int = 1 << 30,
+        roots: int = 16,
+        directory: Path | None = None,
+    ) -> None:
         self._blocks = blocks
         self._budget = budget
         self._roots = roots
+        self._directory = directory
         self._cached: OrderedDict[_Slot, _Cached] = OrderedDict()
         self._making: dict[_Slot, Lock] = {}
         self._kinds: dict[tuple[Any, Any], ViewBuilder[Any]] = {}
+        self._read: set[ViewBuilder[Any]] = set()
         self._lock = Lock()
         renew_after_fork(self)
 
     def renew(self) -> None:
         """Start empty, as a forked child must."""
         self._cached, self._making, self._kinds, self._lock = OrderedDict(), {}, {}, Lock()
+        self._read = set()
 
     def kind(self, make: Callable[[A], K], argument: A) -> K:
         """The builder that `make(argument)` returns, made once for this cache so that all share it.
@@ -158,8 +202,20 @@ class ViewCache:
         with self._lock:
             kinds = {kind for kind, _ in self._cached}
             self._cached.clear()
+            self._read.clear()
         for kind in kinds:
             kind.trim()
+
+    def forget_collected(self) -> None:
+        """Delete the files of roots that are no longer in the store."""
+        if self._files is not None:
+            self._files.keep(self._blocks.can.exists)
+
+    @cached_property
+    def _files(self) -> "ViewFiles | None":
+        from mnemosyne_vcs.views.files import ViewFiles
+
+        return None if self._directory is None else ViewFiles(self._directory)
 
     def _cached_view(self, kind: ViewBuilder[V], root: Id) -> V | None:
         with self._lock:
@@ -173,21 +229,22 @@ class ViewCache:
         slot = (kind, root)
         try:
             if root == tree.EMPTY_ROOT:
-                links, view = frozenset[Id](), kind.empty()
+                made = _Cached(kind.empty(), frozenset())
             else:
-                links = frozenset(self._blocks.node(root).links)
-                view = self._update(kind, root, links)
+                made = self._stored(kind, root, self._update(kind, root))
             with self._lock:
-                self._cached[slot] = _Cached(view, links)
+                self._cached[slot] = made
         finally:
             self._making.pop(slot, None)
         self._evict(kind)
-        return view
+        return cast("V", made.view)
 
-    def _update(self, kind: ViewBuilder[V], root: Id, links: frozenset[Id]) -> V:
-        lookup = self._blocks.node
-        while (nearest := self._nearest(kind, links)) is not None:
-            known, view = nearest
+    def _update(self, kind: ViewBuilder[V], root: Id) -> _Cached:
+        lookup, links = self._blocks.node, frozenset(self._blocks.node(root).links)
+        while (nearest := self._nearest(kind, links) or self._load(kind, root, links)) is not None:
+            known, cached = nearest
+            if known == root:
+                return cached
             try:
                 changes = list(tree.diff(lookup, known, root))
             except NotFoundError:
@@ -196,11 +253,52 @@ class ViewCache:
                 with self._lock:
                     self._cached.pop((kind, known), None)
             else:
-                return kind.update(self._blocks, view, changes)
+                view = kind.update(self._blocks, cast("V", cached.view), changes)
+                more = sum((before is None) - (after is None) for _, before, after in changes)
+                unwritten = cached.unwritten + len(changes)
+                return _Cached(view, links, cached.records + more, unwritten)
         added = [(key, None, record) for key, record in tree.entries(self._blocks.nodes, root)]
-        return kind.update(self._blocks, kind.empty(), added)
+        view = kind.update(self._blocks, kind.empty(), added)
+        return _Cached(view, links, len(added), len(added))
 
-    def _nearest(self, kind: ViewBuilder[V], links: frozenset[Id]) -> tuple[Id, V] | None:
+    def _load(
+        self, kind: ViewBuilder[Any], root: Id, links: frozenset[Id]
+    ) -> tuple[Id, _Cached] | None:
+        """The view of the most similar root among those in files, now cached."""
+        files = self._files
+        if files is None or kind in self._read or not isinstance(kind, StoresViews):
+            return None
+        self._read.add(kind)
+        label = kind.label(self._blocks)
+        common = {each: self._common(each, links) for each in files.roots(label)}
+        for each in sorted(common, key=lambda each: (each == root, common[each]), reverse=True):
+            stored = files.load(label, each) if common[each] >= 0 else None
+            if stored is not None:
+                view = kind.unpack(self._blocks, stored.arrays)
+                linked = frozenset(self._blocks.node(each).links)
+                made = _Cached(view, linked, stored.records)
+                with self._lock:
+                    self._cached[kind, each] = made
+                return each, made
+        return None
+
+    def _common(self, root: Id, links: frozenset[Id]) -> int:
+        """How many links a root has in common with others; -1 if it is not in the store."""
+        try:
+            return len(links.intersection(self._blocks.node(root).links))
+        except NotFoundError:
+            return -1
+
+    def _stored(self, kind: ViewBuilder[Any], root: Id, made: _Cached) -> _Cached:
+        """Write a view to a file, if enough of it is new."""
+        least = max(_FEWEST_TO_STORE, made.records // _SHARE_TO_STORE)
+        files = self._files
+        if files is None or made.unwritten < least or not isinstance(kind, StoresViews):
+            return made
+        files.save(kind.label(self._blocks), root, made.records, kind.pack(made.view))
+        return replace(made, unwritten=0)
+
+    def _nearest(self, kind: ViewBuilder[Any], links: frozenset[Id]) -> tuple[Id, _Cached] | None:
         """The cached root whose node has the most links in common, most recently used first."""
         with self._lock:
             known = [(at, c) for (of, at), c in reversed(self._cached.items()) if of is kind]
@@ -208,7 +306,7 @@ class ViewCache:
         for at, cached in known:
             common = len(links & cached.links)
             if common > most:
-                best, most = (at, cast("V", cached.view)), common
+                best, most = (at, cached), common
             if most >= len(links) - 1:
                 break
         return best

@@ -8,7 +8,16 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["KeyFilter", "Selection", "Splice", "places_among", "span", "splice"]
+__all__ = [
+    "KeyFilter",
+    "Selection",
+    "Splice",
+    "pack_keys",
+    "places_among",
+    "span",
+    "splice",
+    "unpack_keys",
+]
 
 KeyFilter: TypeAlias = Callable[[list[str]], Iterable[str]]
 """A test of keys: gives those that pass."""
@@ -47,6 +56,16 @@ def places_among(keys: Sequence[str], others: Sequence[str]) -> NDArray[np.intp]
         return None
     known = {key: at for at, key in enumerate(others)}
     return np.array([known.get(key, -1) for key in keys], dtype=np.intp)
+
+
+def pack_keys(keys: Sequence[str]) -> NDArray[np.uint8]:
+    """Keys as bytes. No key has a control character, so one can stand between them."""
+    return np.frombuffer("\n".join(keys).encode(), np.uint8)
+
+
+def unpack_keys(packed: NDArray[np.uint8]) -> list[str]:
+    """The keys that were packed."""
+    return packed.tobytes().decode().split("\n") if len(packed) else []
 
 
 @dataclass(frozen=True, slots=True, eq=False)

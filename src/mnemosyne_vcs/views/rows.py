@@ -2,7 +2,7 @@
 
 In memory are the vectors as small integers. Where reading an object takes microseconds, the exact
 numbers of the few that matter for a search are read again from the store; otherwise they are in
-memory too.
+memory too. Rows of a file are mapped into memory and never written.
 
 A row is found by the id of the vector's block and never moves. A view holds a `Claim` on the rows
 that it refers to; a row that no living claim names is reused for the next vector, and a segment
@@ -12,13 +12,13 @@ reused.
 """
 
 import weakref
-from collections.abc import Collection, Generator, Sequence
+from collections.abc import Collection, Generator, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import groupby
 from secrets import token_bytes
 from threading import Lock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,7 @@ from mnemosyne_vcs.errors import CorruptObjectError
 from mnemosyne_vcs.format.objects import decode_vector
 from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.interrupts import guarded
+from mnemosyne_vcs.views.mapped import MappedIds, ids_as_array
 from mnemosyne_vcs.views.quantized import Floats, Plane, Vector, quantize
 
 __all__ = ["SEGMENT_ROWS", "Claim", "RowStore", "Rows", "Segment"]
@@ -37,6 +38,8 @@ Rows: TypeAlias = NDArray[np.int32]
 
 SEGMENT_ROWS = 4096
 _ENTRY_BYTES = 300
+_MAPPED: Id = b"in a file"
+"""Stands for the id of a row that is mapped."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,6 +132,7 @@ class RowStore:
         self._free: list[int] = []
         self._claims: list[weakref.ref[Claim]] = []
         self._added = 0
+        self._mapped: dict[int, MappedIds] = {}
         self._torn = False
         self._lock = Lock()
 
@@ -149,10 +153,68 @@ class RowStore:
         if self._blocks is None:
             at = [divmod(row, SEGMENT_ROWS) for row in rows]
             return [self.segments[number].values[place] for number, place in at]
-        ids = [each for row in rows if (each := self._ids[row]) is not None]
+        ids = self.ids(rows)
         read = self._blocks.read_each(dict.fromkeys(ids))
         found = {each: decode_vector(each, data) for each, data in read}
         return [found[each] for each in ids]
+
+    def ids(self, rows: Sequence[int]) -> list[Id]:
+        """The ids of the vectors in rows that a claim names."""
+        ids = ((row, self._ids[row]) for row in rows)
+        return [
+            self._mapped[row // SEGMENT_ROWS].id_of(row) if each is _MAPPED else each
+            for row, each in ids
+            if each is not None
+        ]
+
+    def pack(self, rows: Rows) -> dict[str, NDArray[Any]]:
+        """Rows that a claim names, as arrays for a file."""
+        count = len(rows)
+        numbers: set[int] = set((rows // SEGMENT_ROWS).tolist())
+        terms = max((len(self.segments[number].planes) for number in numbers), default=1)
+        planes = [Plane.zeros(count, self.dimension) for _ in range(terms)]
+        slack, alike = np.empty(count), np.empty(count, np.int64)
+        exact = count if self._blocks is None else 0
+        values = np.empty((exact, self.dimension), np.float32)
+        for number in numbers:
+            segment, at = self.segments[number], np.flatnonzero(rows // SEGMENT_ROWS == number)
+            places = rows[at] % SEGMENT_ROWS
+            for plane, other in zip(planes, segment.planes, strict=False):
+                plane.codes[at], plane.step[at] = other.codes[places], other.step[places]
+            slack[at], alike[at] = segment.slack[places], segment.alike[places]
+            if exact:
+                values[at] = segment.values[places]
+        arrays = {"ids": ids_as_array(self.ids(rows.tolist())), "slack": slack, "alike": alike}
+        for number, plane in enumerate(planes):
+            arrays |= {f"codes{number}": plane.codes, f"step{number}": plane.step}
+        return {**arrays, "values": values}
+
+    def adopt(self, claim: Claim, arrays: Mapping[str, NDArray[Any]]) -> Rows:
+        """Map what `pack` made, and add its rows to the claim.
+
+        Returns:
+            The row of each, shape `(n,)`.
+        """
+        count = len(arrays["ids"])
+        planes = [
+            Plane(arrays[f"codes{number}"], arrays[f"step{number}"])
+            for number in range(2)
+            if f"codes{number}" in arrays
+        ]
+        with self._changing():
+            first = len(self._ids)
+            ids = MappedIds(first, arrays["ids"])
+            for start in range(0, count, SEGMENT_ROWS):
+                at = slice(start, min(start + SEGMENT_ROWS, count))
+                terms = [Plane(plane.codes[at], plane.step[at]) for plane in planes]
+                self._mapped[len(self.segments)] = ids
+                self.segments.append(
+                    Segment(terms, arrays["slack"][at], arrays["alike"][at], arrays["values"][at])
+                )
+                self._ids += [_MAPPED] * SEGMENT_ROWS
+            rows = np.arange(first, first + count, dtype=np.int32)
+            claim.pieces.append(rows)
+        return rows
 
     def alike(self, rows: Rows) -> NDArray[np.int64]:
         """A number for each row, shape `(n,)`; rows with one number hold the same bytes."""
@@ -176,6 +238,8 @@ class RowStore:
         """The rows of those vectors that the store has, added to the claim."""
         with self._lock:
             found = {each: self._rows[each] for each in vectors if each in self._rows}
+            for ids in set(self._mapped.values()):
+                found |= ids.find([each for each in vectors if each not in found])
             claim.pieces.append(np.fromiter(found.values(), np.int32, len(found)))
         return found
 
@@ -255,7 +319,14 @@ class RowStore:
         for claim in [ref() for ref in self._claims]:
             for piece in claim.pieces if claim else ():
                 live[piece] = True
-        dead = [row for row in np.flatnonzero(~live).tolist() if self._ids[row] is not None]
+        for number in list(self._mapped):
+            first = number * SEGMENT_ROWS
+            if not live[first : first + SEGMENT_ROWS].any():
+                del self._mapped[number]
+                self.segments[number] = Segment.new(0, self.dimension, 0)
+                self._ids[first : first + SEGMENT_ROWS] = [None] * SEGMENT_ROWS
+        kept = (None, _MAPPED)
+        dead = [row for row in np.flatnonzero(~live).tolist() if self._ids[row] not in kept]
         for row in dead:
             each = self._ids[row]
             if each is not None:

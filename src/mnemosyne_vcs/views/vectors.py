@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from sys import getsizeof
 from threading import Lock
-from typing import TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,9 +14,20 @@ from mnemosyne_vcs.format.objects import decode_record, decode_vector
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cache import Changes
 from mnemosyne_vcs.views.cosine import Query, best
-from mnemosyne_vcs.views.keys import KeyFilter, Selection, places_among, span, splice
+from mnemosyne_vcs.views.keys import (
+    KeyFilter,
+    Selection,
+    pack_keys,
+    places_among,
+    span,
+    splice,
+    unpack_keys,
+)
 from mnemosyne_vcs.views.quantized import Vector
 from mnemosyne_vcs.views.rows import Claim, Rows, RowStore
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.views.files import Arrays
 
 __all__ = ["Part", "VectorView", "VectorViewBuilder"]
 
@@ -174,6 +185,32 @@ class VectorViewBuilder:
             rows = [at[1] for _, at in placed if at is not None and at[0] == dimension]
             parts[dimension] = self._edited(dimension, parts.get(dimension), edits, rows)
         return VectorView({dimension: part for dimension, part in parts.items() if part.keys})
+
+    def label(self, blocks: Blocks) -> str:
+        """See `StoresViews.label`."""
+        exact = "" if blocks.can.local else " with values"
+        return f"vectors 1{exact}: {self._name}"
+
+    def pack(self, view: VectorView) -> "Arrays":
+        """See `StoresViews.pack`."""
+        arrays: dict[str, NDArray[Any]] = {}
+        for dimension, part in view.by_dimension.items():
+            columns = {"keys": pack_keys(part.keys), **part.store.pack(part.rows)}
+            arrays |= {f"{dimension} {name}": array for name, array in columns.items()}
+        return arrays
+
+    def unpack(self, blocks: Blocks, arrays: "Arrays") -> VectorView:
+        """See `StoresViews.unpack`."""
+        columns: dict[int, dict[str, NDArray[Any]]] = {}
+        for name, array in arrays.items():
+            dimension, _, column = name.partition(" ")
+            columns.setdefault(int(dimension), {})[column] = array
+        parts: dict[int, Part] = {}
+        for dimension, each in columns.items():
+            store = self._store(blocks, dimension)
+            claim = store.claim()
+            parts[dimension] = Part(store, unpack_keys(each["keys"]), store.adopt(claim, each))
+        return VectorView(parts)
 
     def trim(self) -> None:
         """Free the rows that no living view refers to."""

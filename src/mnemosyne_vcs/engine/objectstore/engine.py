@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from threading import Lock, get_ident
 from typing import TypeVar
 
@@ -84,6 +85,7 @@ class ObjectStoreEngine:
         self._bucket = Bucket(url)
         self._segments = Segments(self._bucket, self.url)
         self._head = Head(self._bucket, self._segments, self.url, busy_timeout, url.retry_for)
+        self._cache_directory = Path(url.cache, "views") if url.cache else None
         disk = DiskCache(url.cache, round(url.disk_mb * 1_000_000)) if url.cache else None
         self._cache = BlockCache(round(url.cache_mb * 1_000_000), disk)
         self._reader = PackReader(self._bucket, self._cache, self.url)
@@ -97,6 +99,11 @@ class ObjectStoreEngine:
             if not create or read_only or isinstance(error, NoBucketError):
                 raise
             self._head.create()
+
+    @property
+    def cache_directory(self) -> Path | None:
+        """See `HasCacheDirectory`: in the directory of the URL's option `cache`."""
+        return self._cache_directory
 
     def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
         """See `Engine.read`."""

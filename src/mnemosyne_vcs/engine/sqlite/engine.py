@@ -107,6 +107,11 @@ class SQLiteEngine:
         self._held: tuple[int, apsw.Connection] | None = None
         self._ask(rows, "SELECT name FROM refs LIMIT 0")
 
+    @property
+    def cache_directory(self) -> Path:
+        """See `HasCacheDirectory`: beside the file."""
+        return Path(f"{self._file.real}-views")
+
     def read(self, ids: Collection[Id]) -> Mapping[Id, bytes]:
         """See `Engine.read`."""
         return self._ask(get_objects, tuple(ids))
