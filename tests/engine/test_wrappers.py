@@ -46,7 +46,7 @@ def test_a_wrapper_has_the_capabilities_of_what_it_wraps(tmp_path, wrap, lost):
         assert {id(getattr(can, name)) for name in had(wrapper)} == {id(wrapper)}
         assert had(wrap(wrapper)) == had(store) - lost
     memory, sqlite, plain = map(had, stores)
-    assert {"lock", "local"} < memory < sqlite == memory | {"back_up", "repack"}
+    assert {"lock", "local"} < memory < sqlite == memory | {"back_up", "cache", "repack"}
     assert plain == {"engine"}
 
 

@@ -2,7 +2,9 @@
 
 import random
 import sys
+import tempfile
 from itertools import compress
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemosyne_vcs.tree import EMPTY_ROOT
+from mnemosyne_vcs.views import cache as cache_module
 from mnemosyne_vcs.views.cache import ViewCache
 from mnemosyne_vcs.views.identity import IdentityViewBuilder
 from mnemosyne_vcs.views.query import parse_query
@@ -103,6 +106,10 @@ def text_of(view):
     return {query: sorted(key for key, _ in found) for query, found in hits.items()}
 
 
+def scored_text_of(view):
+    return {query: view.search(parse_query(query), limit=1000) for query in [*ASKED, "a", "re*"]}
+
+
 def text_by_dictionary(state, cosine):
     def words(key, each):
         scope = each.scope.strip("/").replace("/", " ")
@@ -183,6 +190,40 @@ def test_views_of_any_sequence_of_roots(
         seen = of(cache.get(kind, root))
         assert seen == of(ViewCache(store.blocks).get(make(read_facts), root))
         assert seen == by_dictionary(store.states[root], cosine)
+
+
+@pytest.mark.parametrize(
+    "make, of",
+    [
+        (lambda facts: IdentityViewBuilder(), identity_of),
+        (ScopesViewBuilder, scopes_of),
+        (lambda facts: VectorViewBuilder(), vectors_of),
+        (lambda facts: TextViewBuilder(), scored_text_of),
+    ],
+    ids=["identity", "scopes", "vectors", "text"],
+)
+@settings(deadline=None, max_examples=25)
+@given(
+    seed=st.integers(0, 10**9),
+    roots=st.integers(1, 8),
+    width=st.sampled_from([4, 60]),
+    ends=st.floats(0.0, 1.0),
+    share=st.sampled_from([1, 8, 10**9]),
+)
+def test_views_of_files_of_other_processes(
+    new_store, entry, read_facts, make, of, seed, roots, width, ends, share
+):
+    """Each begins with an empty cache, and with what the earlier ones left in the directory."""
+    store, rng = new_store(), random.Random(seed)
+    with tempfile.TemporaryDirectory() as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cache_module, "_FEWEST_TO_STORE", 1)
+        patch.setattr(cache_module, "_SHARE_TO_STORE", share)
+        cache, kind = ViewCache(store.blocks, directory=Path(directory)), make(read_facts)
+        for root in random_history(store, entry, seed, roots, width):
+            seen = of(cache.get(kind, root))
+            assert seen == of(ViewCache(store.blocks).get(make(read_facts), root))
+            if rng.random() < ends:
+                cache, kind = ViewCache(store.blocks, directory=Path(directory)), make(read_facts)
 
 
 def test_an_identity_view_stays_right_over_many_small_steps(new_store, entry):

@@ -26,7 +26,7 @@ from mnemosyne_vcs.interrupts import noted
 if TYPE_CHECKING:
     from mnemosyne_vcs.views.files import Arrays, ViewFiles
 
-__all__ = ["Changes", "StoresViews", "View", "ViewBuilder", "ViewCache"]
+__all__ = ["Changes", "StoresViews", "View", "ViewBuilder", "ViewCache", "named"]
 
 _FEWEST_TO_STORE = 1024
 _SHARE_TO_STORE = 8
@@ -93,6 +93,11 @@ class StoresViews(Protocol):
     def unpack(self, blocks: Blocks, arrays: "Arrays") -> Any:
         """The view that `pack` was given."""
         ...
+
+
+def named(function: Callable[..., Any]) -> str:
+    """The name of a function that a kind of views depends on, for its label."""
+    return f"{function.__module__}.{function.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)

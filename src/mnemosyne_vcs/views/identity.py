@@ -1,13 +1,17 @@
 """The identity view: from an id that is part of a key to the key."""
 
 from collections.abc import Callable, Mapping
+from itertools import chain
 from math import isqrt
 from sys import getsizeof
 from types import MappingProxyType
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.views.cache import Changes
+from mnemosyne_vcs.views.cache import Changes, named
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.views.files import Arrays
 
 __all__ = ["IdentityView", "IdentityViewBuilder", "last_part"]
 
@@ -50,6 +54,12 @@ class IdentityView:
         """Every key that has the id, in ascending order."""
         keys = self._delta[id] if id in self._delta else self._base.get(id)
         return (keys,) if isinstance(keys, str) else keys or ()
+
+    def keys(self) -> list[str]:
+        """All keys, in ascending order."""
+        held = {**self._base, **self._delta}.values()
+        each = ((keys,) if isinstance(keys, str) else keys or () for keys in held)
+        return sorted(chain.from_iterable(each))
 
     def __len__(self) -> int:
         """The number of ids."""
@@ -97,6 +107,30 @@ class IdentityViewBuilder:
             held = edits[id] if id in edits else view.keys_of(id)
             edits[id] = _added(held, key) if before is None else _removed(held, key)
         return view.edited(edits) if edits else view
+
+    def label(self, blocks: Blocks) -> str:
+        """See `StoresViews.label`."""
+        return f"identity 1: {named(self._extract)}"
+
+    def pack(self, view: IdentityView) -> "Arrays":
+        """See `StoresViews.pack`: the keys say everything."""
+        from mnemosyne_vcs.views.keys import pack_keys
+
+        return {"keys": pack_keys(view.keys())}
+
+    def unpack(self, blocks: Blocks, arrays: "Arrays") -> IdentityView:
+        """See `StoresViews.unpack`."""
+        from mnemosyne_vcs.views.keys import unpack_keys
+
+        keys = unpack_keys(arrays["keys"])
+        base: dict[str, _Keys] = dict(zip(map(self._extract, keys), keys, strict=True))
+        if len(base) < len(keys):
+            several: dict[str, tuple[str, ...]] = {}
+            for key in keys:
+                id = self._extract(key)
+                several[id] = (*several.get(id, ()), key)
+            base = {id: each[0] if len(each) == 1 else each for id, each in several.items()}
+        return IdentityView(base, {})
 
     def trim(self) -> None:
         """Nothing to do: shared objects are freed with the last view."""

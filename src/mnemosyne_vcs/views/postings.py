@@ -8,15 +8,18 @@ the others are left out when a segment is made anew.
 import weakref
 from array import array
 from bisect import bisect_left
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import chain, islice
 from threading import Lock
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemosyne_vcs.ids import ID_BYTES
+from mnemosyne_vcs.views.keys import pack_keys, unpack_keys
+from mnemosyne_vcs.views.mapped import ids_as_array
 from mnemosyne_vcs.views.query import Element, Phrase
 from mnemosyne_vcs.views.rows import Claim, Rows
 from mnemosyne_vcs.views.words import folded, parts, plain_words, words
@@ -346,6 +349,67 @@ class PostingsStore:
             self._added += len(rows)
         return found
 
+    def pack(self, rows: Rows) -> dict[str, NDArray[Any]]:
+        """Rows that a claim names, as arrays for a file, with numbers of their own for words.
+
+        Args:
+            rows: row numbers, shape `(n,)`; the rows of the arrays are numbered in this order.
+        """
+        now = self.now
+        live, order = np.zeros(len(now.counts), np.bool_), np.zeros(len(now.counts), np.int32)
+        live[rows], order[rows] = True, np.arange(len(rows), dtype=np.int32)
+        merged, names = _renumbered(now, Segment.merged(now.segments, live))
+        texts = dict(zip(self._rows.values(), self._rows, strict=True))
+        unknown = bytes(ID_BYTES)
+        return {
+            "ids": ids_as_array([texts.get(row, unknown)[:ID_BYTES] for row in rows.tolist()]),
+            "counts": now.counts[rows],
+            "names": pack_keys(names),
+            "tokens": merged.tokens,
+            "rows": order[merged.rows],
+            "stops": merged.stops,
+            "terms": merged.terms,
+            "bounds": merged.bounds,
+            "places": merged.places,
+            "owners": order[merged.owners],
+        }
+
+    def adopt(
+        self, claim: Claim, texts: Sequence[bytes], arrays: Mapping[str, NDArray[Any]]
+    ) -> Rows:
+        """Take over what `pack` made, and claim its rows.
+
+        Args:
+            claim: the claim that keeps the rows.
+            texts: what each row is the text of.
+            arrays: the arrays.
+
+        Returns:
+            The number that each row has here, shape `(n,)`.
+        """
+        names = unpack_keys(arrays["names"])
+        with self._lock:
+            now = self.now
+            first = len(now.counts)
+            tokens, stops = arrays["tokens"], arrays["stops"]
+            its_rows, owners = (arrays[name] + np.int32(first) for name in ("rows", "owners"))
+            if now.names:
+                segment = Segment.of(_numbered(now, names)[tokens], its_rows, stops)
+            else:
+                now.names.extend(names)
+                now.numbers.update(zip(names, range(1, len(names) + 1), strict=True))
+                terms, bounds, places = (arrays[name] for name in ("terms", "bounds", "places"))
+                segment = Segment(tokens, its_rows, stops, terms, bounds, places, owners)
+            rows = np.arange(first, first + len(texts), dtype=np.int32)
+            claim.pieces.append(rows)
+            self.now = replace(
+                now,
+                segments=(*now.segments, segment),
+                counts=np.append(now.counts, arrays["counts"]),
+            )
+            self._rows |= zip(texts, rows.tolist(), strict=True)
+        return rows
+
     def trim(self) -> None:
         """Leave out the rows that no living claim names, and the words that only they had."""
         with self._lock:
@@ -363,19 +427,24 @@ class PostingsStore:
             return
         if all(live[segment.rows].all() for segment in now.segments):
             return
-        merged = Segment.merged(now.segments, live)
-        numbers = np.zeros(len(now.names) + 1, np.int32)
-        numbers[merged.terms] = np.arange(1, len(merged.terms) + 1)
-        kept: list[int] = merged.terms.tolist()
-        names = [now.names[number - 1] for number in kept]
+        merged, names = _renumbered(now, Segment.merged(now.segments, live))
         self._rows = {each: row for each, row in self._rows.items() if live[row]}
         self.now = Postings(
             {name: number for number, name in enumerate(names, 1)},
             names,
-            (Segment.of(numbers[merged.tokens], merged.rows, merged.stops),),
+            (merged,),
             now.counts,
             np.flatnonzero(~live).astype(np.int32),
         )
+
+
+def _renumbered(now: Postings, segment: Segment) -> tuple[Segment, list[str]]:
+    """A segment with numbers of its own for its words, and the words."""
+    numbers = np.zeros(len(now.names) + 1, np.int32)
+    numbers[segment.terms] = np.arange(1, len(segment.terms) + 1)
+    kept: list[int] = segment.terms.tolist()
+    names = [now.names[number - 1] for number in kept]
+    return replace(segment, tokens=numbers[segment.tokens], terms=numbers[segment.terms]), names
 
 
 def _numbered(now: Postings, names: Iterable[str]) -> Numbers:

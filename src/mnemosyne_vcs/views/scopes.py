@@ -1,17 +1,22 @@
 """The scopes view: the contents of a subtree, in order, without reading its records."""
 
+import json
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from sys import getsizeof
 from threading import Lock
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.model import Record
-from mnemosyne_vcs.views.cache import Changes
-from mnemosyne_vcs.views.keys import Selection, Splice, span, splice
+from mnemosyne_vcs.views.cache import Changes, named
+from mnemosyne_vcs.views.keys import Selection, Splice, pack_keys, span, splice, unpack_keys
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.views.files import Arrays
 
 __all__ = ["ScopeRow", "ScopesView", "ScopesViewBuilder"]
 
@@ -161,6 +166,20 @@ class ScopesView:
         sizes = {id(column): column.nbytes for column in columns}
         return {id(self.keys): getsizeof(self.keys), **sizes}
 
+    def packed(self) -> "Arrays":
+        """The view as arrays, with numbers of its own for scopes and sets."""
+        used, scopes = np.unique(self._scopes, return_inverse=True)
+        used_sets, sets = np.unique(self._sets, return_inverse=True)
+        names = list(map(self._numbers.scopes.__getitem__, used.tolist()))
+        of_sets = list(map(self._numbers.sets.__getitem__, used_sets.tolist()))
+        return {
+            "keys": pack_keys(self.keys),
+            "names": np.frombuffer(json.dumps([names, of_sets]).encode(), np.uint8),
+            "scopes": scopes.astype(np.int32),
+            "sets": sets.astype(np.int32),
+            "created": self._created,
+        }
+
     def spliced(self, change: Splice, facts: list[ScopeRow]) -> "ScopesView":
         """The view with other rows.
 
@@ -185,7 +204,8 @@ class ScopesViewBuilder:
     """Views of scopes, categories and times.
 
     Args:
-        facts: makes the row of a record; returns None for a record that the views leave out.
+        facts: makes the row of a record; returns None for a record that the views leave out. A
+            function that makes other rows needs another name, since views are kept in files.
     """
 
     def __init__(self, facts: Callable[[Record], ScopeRow | None]) -> None:
@@ -204,6 +224,27 @@ class ScopesViewBuilder:
         facts = {key: each for key, each in read if each is not None}
         edits = [(key, key in facts) for key, _, _ in changes]
         return view.spliced(splice(view.keys, edits), list(facts.values()))
+
+    def label(self, blocks: Blocks) -> str:
+        """See `StoresViews.label`."""
+        return f"scopes 1: {named(self._facts)}"
+
+    def pack(self, view: ScopesView) -> "Arrays":
+        """See `StoresViews.pack`."""
+        return view.packed()
+
+    def unpack(self, blocks: Blocks, arrays: "Arrays") -> ScopesView:
+        """See `StoresViews.unpack`."""
+        names, sets = json.loads(arrays["names"].tobytes())
+        scopes = np.array([self._numbers.scope(each) for each in names], dtype=np.int32)
+        numbers = np.array([self._numbers.set(tuple(each)) for each in sets], dtype=np.int32)
+        return ScopesView(
+            self._numbers,
+            unpack_keys(arrays["keys"]),
+            scopes[arrays["scopes"]],
+            numbers[arrays["sets"]],
+            arrays["created"],
+        )
 
     def trim(self) -> None:
         """Nothing to do: shared objects are freed with the last view."""

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from decimal import Context
 from functools import lru_cache
 from sys import getsizeof
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,11 +24,22 @@ from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.format.objects import decode_record
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.views.cache import Changes
-from mnemosyne_vcs.views.keys import KeyFilter, Selection, places_among, span, splice
+from mnemosyne_vcs.views.keys import (
+    KeyFilter,
+    Selection,
+    pack_keys,
+    places_among,
+    span,
+    splice,
+    unpack_keys,
+)
 from mnemosyne_vcs.views.postings import Postings, PostingsStore, TokenBatch
 from mnemosyne_vcs.views.query import Unit
 from mnemosyne_vcs.views.rows import Claim, Rows
 from mnemosyne_vcs.views.words import texts
+
+if TYPE_CHECKING:
+    from mnemosyne_vcs.views.files import Arrays
 
 __all__ = ["K1", "B", "TextView", "TextViewBuilder", "rarity"]
 
@@ -213,6 +224,21 @@ class TextViewBuilder:
         change = splice(view.keys, [(key, after is not None) for key, _, after in changes])
         new = np.fromiter((rows[each] for each in texts_of), np.int32, len(texts_of))
         return TextView(self._store, change.keys, change.column(view.rows, new))
+
+    def label(self, blocks: Blocks) -> str:
+        """See `StoresViews.label`."""
+        return "words 1"
+
+    def pack(self, view: TextView) -> "Arrays":
+        """See `StoresViews.pack`."""
+        return {"keys": pack_keys(view.keys), **self._store.pack(view.rows)}
+
+    def unpack(self, blocks: Blocks, arrays: "Arrays") -> TextView:
+        """See `StoresViews.unpack`."""
+        keys, claim = unpack_keys(arrays["keys"]), self._store.claim()
+        ids = arrays["ids"]
+        texts_of = [_text(key, ids[at].tobytes()) for at, key in enumerate(keys)]
+        return TextView(self._store, keys, self._store.adopt(claim, texts_of, arrays))
 
     def trim(self) -> None:
         """Free the rows that no living view refers to."""
