@@ -192,6 +192,12 @@ class TestStore:
         again.save([record("b", vector=[1, 2])])
         assert backend.search([1, 2])[0][0].id == "b"
 
+    def test_a_save_without_embeddings_does_not_change_the_dimension(self, backend):
+        backend.save([record("a", vector=(1.0, 0.0))])
+        backend.save([record("b", vector=None)])
+        with pytest.raises(EmbeddingDimensionMismatchError):
+            backend.save([record("c", vector=(1.0, 0.0, 0.0))])
+
     def test_first_saves_of_two_dimensions_cannot_both_land(self, backend, shared_url):
         other = MnemosyneStorageBackend(shared_url)
         barrier = threading.Barrier(2)

@@ -15,7 +15,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from mnemosyne_vcs.adapters.crewai.provenance import Origin, _SeenAgents, current_origin, listen
+from mnemosyne_vcs.adapters.crewai.provenance import (
+    Origin,
+    _is_executor,
+    _origin,
+    _SeenAgents,
+    current_origin,
+    listen,
+)
 
 pytest.importorskip("crewai")
 pytestmark = [
@@ -404,6 +411,30 @@ class TestAgentAlone:
             "r3",
             "r4",
         ]
+
+
+class TestOpenEvents:
+    @pytest.mark.parametrize(
+        ("types", "run"),
+        [
+            (["crew_kickoff_started"], 0),
+            (["flow_started", "agent_execution_started"], 0),
+            (["agent_execution_started", "flow_started"], 0),
+            (["method_execution_started", "flow_started"], 1),
+            (["task_started", "agent_execution_started", "flow_started"], 1),
+        ],
+    )
+    def test_the_run_is_the_outermost_kickoff_whatever_is_being_saved(self, types, run):
+        stack = [(f"id{at}", type) for at, type in enumerate(types)]
+        assert _origin(stack) == Origin(run_id=f"id{run}")
+        saving = [*stack, ("saves", "memory_save_started")]
+        assert _origin(saving) == Origin(run_id=f"id{run}", save_id="saves")
+
+    def test_the_flow_that_runs_an_agent_tells_nothing(self):
+        stack = [("a", "lite_agent_execution_started"), ("f", "flow_started")]
+        assert _is_executor(["lite_agent_execution_started", "flow_started"], 1)
+        assert not _is_executor(["flow_started", "agent_execution_started"], 0)
+        assert _origin(stack).run_id == "a"
 
 
 class TestWithoutCrewAI:
