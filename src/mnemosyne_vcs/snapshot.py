@@ -1,7 +1,7 @@
 """A snapshot: the memory at one commit."""
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NoReturn, TypedDict, TypeVar, Unpack, cast
 
@@ -17,7 +17,7 @@ from mnemosyne_vcs.model import Commit, Record, SearchHit, SearchMode, TextMatch
 from mnemosyne_vcs.notebook import html_table
 from mnemosyne_vcs.trees import Tree
 from mnemosyne_vcs.views.cache import View, ViewBuilder, ViewCache
-from mnemosyne_vcs.views.fusion import DEPTH, fused
+from mnemosyne_vcs.views.fusion import DEPTH, fused, highest
 from mnemosyne_vcs.views.where import Where, predicate
 
 if TYPE_CHECKING:
@@ -240,6 +240,7 @@ class Snapshot(Mapping[str, Record]):
         limit: int = 10,
         min_score: float = -1.0,
         vector: str = "",
+        vector_prefix: str | None = None,
         with_vectors: bool = False,
     ) -> list[SearchHit]:
         """The records that fit a query best: by vectors, by words, or by both.
@@ -266,6 +267,8 @@ class Snapshot(Mapping[str, Record]):
             limit: how many hits at most; 0 or less gives none.
             min_score: hits score at least this.
             vector: the name of the vectors to search.
+            vector_prefix: search all vectors whose names start with this, in place of `vector`. A
+                record counts once, by the one that is most similar.
             with_vectors: whether to read the hits' vectors too, many at once, rather than each
                 when it is asked for.
 
@@ -278,7 +281,7 @@ class Snapshot(Mapping[str, Record]):
             ValidationError: the query is not a vector, text is missing or there is no `embed` for
                 it where the mode needs them, or another argument is of the wrong type.
         """
-        prefix, vector = check_text(prefix, "prefix"), check_text(vector, "a vector's name")
+        prefix, names = check_text(prefix, "prefix"), self._vector_names(vector, vector_prefix)
         numbers, text = _divided(query, text)
         filters = _Filters(
             prefix=prefix,
@@ -287,7 +290,7 @@ class Snapshot(Mapping[str, Record]):
             limit=limit,
             min_score=min_score,
         )
-        hits = self._ranked(mode or self._usual_mode(numbers, text), numbers, text, vector, filters)
+        hits = self._ranked(mode or self._usual_mode(numbers, text), numbers, text, names, filters)
         records = self.read_many((key for key, _ in hits), with_vectors=with_vectors)
         return [SearchHit(record, score) for record, (_, score) in zip(records, hits, strict=True)]
 
@@ -352,7 +355,7 @@ class Snapshot(Mapping[str, Record]):
         mode: SearchMode,
         numbers: VectorLike | None,
         text: str | None,
-        vector: str,
+        names: Sequence[str],
         filters: _Filters,
     ) -> list[tuple[str, float]]:
         if mode == "words":
@@ -364,23 +367,41 @@ class Snapshot(Mapping[str, Record]):
         if mode == "vectors":
             asked = cast("VectorLike", text if numbers is None else numbers)
             floats = vector_of_floats(floats_of(asked, "the query", self._embed))
-            return self._similar(vector, floats, filters)
+            return self._similar(names, floats, filters)
         if mode != "both":
             raise ValidationError(f"mode is vectors, words or both, not {mode!r:.80}")
         deep = _deep(filters)
-        by_words = self._ranked("words", numbers, text, vector, deep)
-        by_vectors = self._ranked("vectors", numbers, text, vector, deep)
+        by_words = self._ranked("words", numbers, text, names, deep)
+        by_vectors = self._ranked("vectors", numbers, text, names, deep)
         hits = fused([key for key, _ in ranking] for ranking in (by_words, by_vectors))
         return [hit for hit in hits if hit[1] >= filters["min_score"]][: max(filters["limit"], 0)]
 
-    def _similar(self, name: str, query: "Vector", filters: _Filters) -> list[tuple[str, float]]:
-        hits = self._nearest(name, query, **filters)
-        if not hits and (dimensions := self.dimensions(name)) and len(query) not in dimensions:
+    def _similar(
+        self, names: Sequence[str], query: "Vector", filters: _Filters
+    ) -> list[tuple[str, float]]:
+        rankings = [self._nearest(name, query, **filters) for name in names]
+        hits = rankings[0] if len(names) == 1 else highest(rankings, filters["limit"])
+        dimensions = {each for name in names for each in self.dimensions(name)} if not hits else ()
+        if dimensions and len(query) not in dimensions:
             raise DimensionError(
-                f"the query has {len(query)} dimensions; the vectors named {name!r} at commit "
-                f"{self.commit.id} have {', '.join(map(str, dimensions))}"
+                f"the query has {len(query)} dimensions; the vectors named "
+                f"{', '.join(map(repr, names))} at commit {self.commit.id} have "
+                f"{', '.join(map(str, sorted(dimensions)))}"
             )
         return hits
+
+    def _vector_names(self, vector: str, prefix: str | None) -> list[str]:
+        """The names of the vectors to search."""
+        if prefix is None:
+            return [check_text(vector, "a vector's name")]
+        if vector:
+            raise ValidationError("a search takes vector or vector_prefix, not both")
+        from mnemosyne_vcs.views.scopes import ScopesViewBuilder
+        from mnemosyne_vcs.views.vector_names import vector_names_of
+
+        start = check_text(prefix, "vector_prefix")
+        known = self.view(ScopesViewBuilder, vector_names_of).categories()
+        return [name for name in known if name.startswith(start)]
 
     def _nearest(
         self, name: str, query: "Vector", **filters: Unpack["_Filters"]
