@@ -18,6 +18,7 @@ from mnemosyne_vcs.testing.faults import SlowEngine
 from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.views.cache import ViewCache
 from mnemosyne_vcs.views.files import ViewFiles
+from mnemosyne_vcs.views.identity import IdentityViewBuilder
 from mnemosyne_vcs.views.vectors import VectorViewBuilder
 
 COUNT, DIMENSION = 1300, 12
@@ -103,6 +104,22 @@ def test_a_small_memory_writes_no_file(new_store, entry, tmp_path):
     cache, kind = opened(made, tmp_path)
     cache.get(kind, made.edit(EMPTY_ROOT, some))
     assert not list(tmp_path.iterdir())
+
+
+def test_views_by_a_function_that_has_no_name_of_its_own_have_no_files(store, tmp_path):
+    """Two functions within others may have the same name, and give other views."""
+    made, root, _ = store
+
+    def builder(length):
+        return IdentityViewBuilder(lambda key: key[:length])
+
+    for length in (1, 3):
+        cache, kind = opened(made, tmp_path, builder(length))
+        assert len(cache.get(kind, root)) == len({key[:length] for key in made.states[root]})
+    assert not list(tmp_path.iterdir())
+    cache, kind = opened(made, tmp_path, IdentityViewBuilder())
+    assert len(cache.get(kind, root)) == COUNT
+    assert len(list(tmp_path.iterdir())) == 1
 
 
 def test_rows_of_a_file_are_given_back(store, entry, tmp_path):
@@ -251,6 +268,7 @@ from datetime import timedelta
 from pathlib import Path
 import numpy as np
 from mnemosyne_vcs.views.files import ViewFiles
+from mnemosyne_vcs.views.identity import IdentityViewBuilder
 files, root = ViewFiles(Path(sys.argv[1])), bytes(range(36))
 arrays = {str(i): np.full(2_000_000, i, np.uint8) for i in range(4)}
 while True:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeVar, cast, runtime_checkable
 
 from mnemosyne_vcs import tree
@@ -26,7 +27,7 @@ from mnemosyne_vcs.interrupts import noted
 if TYPE_CHECKING:
     from mnemosyne_vcs.views.files import Arrays, ViewFiles
 
-__all__ = ["Changes", "StoresViews", "View", "ViewBuilder", "ViewCache", "named"]
+__all__ = ["Changes", "StoresViews", "View", "ViewBuilder", "ViewCache", "labelled"]
 
 _FEWEST_TO_STORE = 1024
 _SHARE_TO_STORE = 8
@@ -82,8 +83,8 @@ class ViewBuilder(Protocol[V]):
 class StoresViews(Protocol):
     """A builder whose views can be written as arrays and made of them again."""
 
-    def label(self, blocks: Blocks) -> str:
-        """What names this kind of views, the form of its arrays included."""
+    def label(self, blocks: Blocks) -> str | None:
+        """What names this kind of views, the form of its arrays included; None for no files."""
         ...
 
     def pack(self, view: Any) -> "Arrays":
@@ -95,9 +96,18 @@ class StoresViews(Protocol):
         ...
 
 
-def named(function: Callable[..., Any]) -> str:
-    """The name of a function that a kind of views depends on, for its label."""
-    return f"{function.__module__}.{function.__qualname__}"
+def labelled(kind: str, function: Callable[..., Any]) -> str | None:
+    """The label of views that depend on a function, by its name.
+
+    Returns:
+        None if that does not say what it does: for a function within another one or of `__main__`,
+        and for methods and other callables.
+    """
+    if not isinstance(function, FunctionType) or "<" in function.__qualname__:
+        return None
+    if function.__module__ == "__main__":
+        return None
+    return f"{kind}: {function.__module__}.{function.__qualname__}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -274,7 +284,8 @@ class ViewCache:
         if files is None or kind in self._read or not isinstance(kind, StoresViews):
             return None
         self._read.add(kind)
-        label = kind.label(self._blocks)
+        if (label := kind.label(self._blocks)) is None:
+            return None
         common = {each: self._common(each, links) for each in files.roots(label)}
         for each in sorted(common, key=lambda each: (each == root, common[each]), reverse=True):
             stored = files.load(label, each) if common[each] >= 0 else None
@@ -300,7 +311,9 @@ class ViewCache:
         files = self._files
         if files is None or made.unwritten < least or not isinstance(kind, StoresViews):
             return made
-        files.save(kind.label(self._blocks), root, made.records, kind.pack(made.view))
+        if (label := kind.label(self._blocks)) is None:
+            return made
+        files.save(label, root, made.records, kind.pack(made.view))
         return replace(made, unwritten=0)
 
     def _nearest(self, kind: ViewBuilder[Any], links: frozenset[Id]) -> tuple[Id, _Cached] | None:

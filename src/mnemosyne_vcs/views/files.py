@@ -116,7 +116,7 @@ class ViewFiles:
             self._prune(self._path(label, root), _start(label))
         except OSError as error:
             self._writable = False
-            _LOG.warning("views are not cached in %s any more: %s", self._directory, error)
+            _LOG.info("views are not cached in %s any more: %s", self._directory, error)
 
     def keep(self, existing: Callable[[Collection[Id]], Collection[Id]]) -> None:
         """Delete the views of roots that are no longer in the store.

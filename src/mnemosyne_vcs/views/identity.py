@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, TypeAlias
 
 from mnemosyne_vcs.blocks import Blocks
-from mnemosyne_vcs.views.cache import Changes, named
+from mnemosyne_vcs.views.cache import Changes, labelled
 
 if TYPE_CHECKING:
     from mnemosyne_vcs.views.files import Arrays
@@ -108,9 +108,9 @@ class IdentityViewBuilder:
             edits[id] = _added(held, key) if before is None else _removed(held, key)
         return view.edited(edits) if edits else view
 
-    def label(self, blocks: Blocks) -> str:
+    def label(self, blocks: Blocks) -> str | None:
         """See `StoresViews.label`."""
-        return f"identity 1: {named(self._extract)}"
+        return labelled("identity 1", self._extract)
 
     def pack(self, view: IdentityView) -> "Arrays":
         """See `StoresViews.pack`: the keys say everything."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.model import Record
-from mnemosyne_vcs.views.cache import Changes, named
+from mnemosyne_vcs.views.cache import Changes, labelled
 from mnemosyne_vcs.views.keys import Selection, Splice, pack_keys, span, splice, unpack_keys
 
 if TYPE_CHECKING:
@@ -225,9 +225,9 @@ class ScopesViewBuilder:
         edits = [(key, key in facts) for key, _, _ in changes]
         return view.spliced(splice(view.keys, edits), list(facts.values()))
 
-    def label(self, blocks: Blocks) -> str:
+    def label(self, blocks: Blocks) -> str | None:
         """See `StoresViews.label`."""
-        return f"scopes 1: {named(self._facts)}"
+        return labelled("scopes 1", self._facts)
 
     def pack(self, view: ScopesView) -> "Arrays":
         """See `StoresViews.pack`."""
