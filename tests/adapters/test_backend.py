@@ -160,6 +160,14 @@ class TestStore:
         backend.save([record("a")])
         assert exists(shared_url)
 
+    def test_the_spec_is_known_before_the_store_is_opened(self, shared_url):
+        backend = MnemosyneStorageBackend(shared_url)
+        spec = backend.spec
+        assert not exists(shared_url)
+        backend.save([record("a")])
+        assert backend.spec == spec == f"mnemosyne+{backend.repository.url}"
+        assert MnemosyneStorageBackend(backend.repository).spec == spec
+
     def test_records_lie_under_their_scope(self, backend):
         backend.save([record("a/b%", scope="//team//x/"), record("c", scope="")])
         assert list(backend.repository.at()) == ["/c", "/team/x/a%2Fb%25"]
