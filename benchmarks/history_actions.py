@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mnemosyne_vcs import Repository, Snapshot
 
 HOT, OLD = "belief", "notes/00000"
+RUN, SOURCE = "run-1", "note-118"
 BELIEFS = 10
 SIDE = 100
 
@@ -41,17 +42,22 @@ def by_records(directory: Path, records: int, commits: int, repeats: int) -> dic
 def _grow(store: Path, commits: int, records: int) -> None:
     import mnemosyne_vcs
 
+    of_run = mnemosyne_vcs.Provenance(run=RUN, source=SOURCE)
     with mnemosyne_vcs.open(store, create=True, durability="relaxed") as repository:
         with repository.transaction(message="load") as transaction:
             for number in range(records - 1):
                 transaction.put(f"notes/{number:05d}", {"note": number})
+        known: mnemosyne_vcs.Provenance | None = None
         step = max(1, (commits - 1) // BELIEFS)
         for number in range(commits - 1):
             if number % step == 0:
-                repository.put(HOT, {"version": number, "plan": {"tier": number // step}})
+                belief = {"version": number, "plan": {"tier": number // step}}
+                believed = repository.put(HOT, belief, provenance=of_run)
+                known = mnemosyne_vcs.Provenance(derived_from=((HOT, believed.id),))
             else:
                 key = f"notes/{1 + number % min(records - 2, 3_000):05d}"
-                repository.put(key, {"note": -number})
+                repository.put(key, {"note": -number}, provenance=known)
+                known = None
 
 
 def _questions(store: Path, commits: int, repeats: int, by: str) -> dict[str, list[float]]:
@@ -59,6 +65,9 @@ def _questions(store: Path, commits: int, repeats: int, by: str) -> dict[str, li
         "blame_newest": lambda repository: repository.blame(HOT),
         "blame_oldest": lambda repository: repository.blame(OLD),
         "blame_field": lambda repository: repository.blame(HOT, field="plan.tier"),
+        "log_of_run": lambda repository: list(repository.log(run=RUN)),
+        "trace": lambda repository: list(repository.trace(source=SOURCE)),
+        "runs": lambda repository: repository.runs(),
         "history": lambda repository: list(repository.history(HOT)),
         "bisect": lambda repository: repository.bisect(_since(commits // 2)),
     }

@@ -61,6 +61,9 @@ _HISTORY = {
     "blame_newest": "blame, newest value",
     "blame_oldest": "blame, oldest value",
     "blame_field": "blame of one field",
+    "log_of_run": "log of a run, 10 commits",
+    "trace": "trace of a source, 10 commits",
+    "runs": "all runs",
     "history": "history of a key, 10 values",
     "bisect": "bisect over all commits",
     "merge": "merge of 100 + 100 changes",
@@ -89,7 +92,7 @@ def _history(results: Results) -> Figure:
     """Cost against the length of the history, and against the size of the memory."""
     figure, panels = pyplot.subplots(1, 2, figsize=(9, 3.9), sharey=True, layout="constrained")
     for axes, by in zip(panels, ("commits", "records"), strict=True):
-        for (name, title), marker in zip(_HISTORY.items(), "osd^vP", strict=True):
+        for (name, title), marker in zip(_HISTORY.items(), "osd^vPX*p", strict=True):
             measure = f"{name}_by_{by}"
             sizes = results.sizes_of(measure, OURS)
             if sizes:

@@ -195,6 +195,19 @@ HISTORY = (
     HistoryRow("blame of one field, at {at:,} commits", "blame_field_by_commits", 10_000),
     HistoryRow("history of a key with 10 values, at {at:,} commits", "history_by_commits", 10_000),
     HistoryRow(
+        "log of a run of 10 commits, at {at:,} commits",
+        "log_of_run_by_commits",
+        10_000,
+        at_most("≤ 30 ms", 30e-3),
+    ),
+    HistoryRow(
+        "trace of a source of 10 commits, at {at:,} commits",
+        "trace_by_commits",
+        10_000,
+        at_most("≤ 100 ms", 100e-3),
+    ),
+    HistoryRow("list of all runs, at {at:,} commits", "runs_by_commits", 10_000),
+    HistoryRow(
         "bisect over {at:,} commits",
         "bisect_by_commits",
         1_000,

@@ -29,6 +29,7 @@ TREE = {
 }
 
 NAMES = {
+    "Activity",
     "Blame",
     "Bundle",
     "Change",

@@ -21,6 +21,7 @@ from mnemosyne_vcs.errors import (
     TransactionDoneError,
     ValidationError,
 )
+from mnemosyne_vcs.history.activity import Activity
 from mnemosyne_vcs.history.fields import FieldChange, field_changes
 from mnemosyne_vcs.history.trace import TracedRecord
 from mnemosyne_vcs.maintenance.backup import Stats
@@ -60,6 +61,7 @@ open = open_repository
 
 __all__ = [
     "JSON",
+    "Activity",
     "AlreadyExistsError",
     "Blame",
     "Bundle",

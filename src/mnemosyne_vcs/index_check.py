@@ -1,10 +1,12 @@
 """Comparing an engine's history index with the objects that it is derived from."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.engine.protocol import IndexEntry
 from mnemosyne_vcs.errors import CorruptObjectError, NotFoundError
+from mnemosyne_vcs.history.facts import commit_facts
 from mnemosyne_vcs.history.index import find_commit, index_entry
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit
@@ -62,7 +64,10 @@ def _fault(blocks: Blocks, entry: IndexEntry) -> str | None:
     if commit is None:
         return "names this, which is not a commit in the store"
     try:
-        return _difference(entry, index_entry(blocks, commit))
+        true = index_entry(blocks, commit)
+        if entry.facts is not None:
+            true = replace(true, facts=commit_facts(blocks, commit))
+        return _difference(entry, true)
     except (NotFoundError, CorruptObjectError):
         return None  # damage is reported on its own, and a collected commit needs no entry
 
@@ -74,6 +79,11 @@ def _difference(entry: IndexEntry, true: IndexEntry) -> str | None:
         return f"says that this changed {_shown(extra)}"
     if lost := set(true.keys).difference(entry.keys):
         return f"does not say that this changed {_shown(lost)}"
+    told, known = set(entry.facts or ()), set(true.facts or ())
+    if extra := told - known:
+        return f"says that this has {_shown(map(' '.join, extra))}"
+    if lost := known - told:
+        return f"does not say that this has {_shown(map(' '.join, lost))}"
     return None
 
 

@@ -246,7 +246,7 @@ def initialise(engine: Engine, *, when: int | None = None) -> None:
         root,
         when=time.time_ns() // 1_000_000 if when is None else when,
         why="create",
-        index=IndexEntry(root, ROOT_COMMIT.transaction_id, ()),
+        index=IndexEntry(root, ROOT_COMMIT.transaction_id, (), [("author", ROOT_COMMIT.author)]),
     )
     try:
         engine.write(objects, update)

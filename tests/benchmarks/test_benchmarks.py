@@ -175,7 +175,16 @@ def test_every_question_to_history_is_answered(tmp_path):
     (tmp_path / "a").mkdir()
     found = history_actions.by_commits(tmp_path / "a", 30, 50, 2)
     found |= history_actions.by_records(tmp_path, 400, 30, 2)
-    names = ("blame_newest", "blame_oldest", "blame_field", "history", "bisect")
+    names = (
+        "blame_newest",
+        "blame_oldest",
+        "blame_field",
+        "log_of_run",
+        "trace",
+        "runs",
+        "history",
+        "bisect",
+    )
     expected = {f"{name}_by_{by}" for name in names for by in ("commits", "records")}
     assert found.keys() == expected | {"merge_by_records"}
     assert all(len(samples) == 2 and min(samples) > 0 for samples in found.values())

@@ -39,7 +39,7 @@ SECTIONS = {
         "stats",
     ),
     "Change": ("put", "rm", "mv", "undo", "revert", "restore", "merge", "cherry-pick"),
-    "Find": ("bisect", "trace"),
+    "Find": ("bisect", "trace", "runs", "sources", "agents"),
     "Name": ("branch", "tag"),
     "Exchange": ("clone", "fetch", "pull", "push", "remote", "bundle"),
     "Care": ("verify", "gc", "index", "backup", "export", "import", "completions"),

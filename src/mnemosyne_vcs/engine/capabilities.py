@@ -13,6 +13,7 @@ from mnemosyne_vcs.engine.protocol import (
     Enumerates,
     Exclusive,
     HasCacheDirectory,
+    HasFacts,
     HasHistoryIndex,
     HasReflog,
     HasSettings,
@@ -44,6 +45,7 @@ class Capabilities:
         reflog: it records the moves of its refs.
         settings: it stores short texts by name.
         history: it finds commits by transaction and by key.
+        facts: its history index also finds commits by facts about them.
         list_history: its history index can be compared with the objects.
         enumerate: it lists its objects.
         delete: it deletes objects.
@@ -62,6 +64,7 @@ class Capabilities:
     reflog: HasReflog | None = None
     settings: HasSettings | None = None
     history: HasHistoryIndex | None = None
+    facts: HasFacts | None = None
     list_history: ListsHistoryIndex | None = None
     enumerate: Enumerates | None = None
     delete: Deletes | None = None
@@ -89,6 +92,7 @@ class Capabilities:
             reflog=_as(engine, HasReflog),
             settings=_as(engine, HasSettings),
             history=_as(engine, HasHistoryIndex),
+            facts=_as(engine, HasFacts),
             list_history=_as(engine, ListsHistoryIndex),
             enumerate=_as(engine, Enumerates),
             delete=_as(engine, Deletes),

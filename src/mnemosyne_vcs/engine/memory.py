@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Generator, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock, get_ident
 
 from mnemosyne_vcs.engine.protocol import IndexEntry, RefUpdate
@@ -48,7 +48,8 @@ class _State:
             self.reflog.append(entry)  # directly after the ref, so that no interrupt comes between
 
     def add(self, entry: IndexEntry) -> None:
-        kept = IndexEntry(entry.commit, entry.transaction, frozenset(entry.keys))
+        facts = None if entry.facts is None else frozenset(entry.facts)
+        kept = IndexEntry(entry.commit, entry.transaction, frozenset(entry.keys), facts)
         self.index.setdefault(entry.commit, kept)
 
 
@@ -178,6 +179,28 @@ class MemoryEngine:
         with self._writing() as state:
             for entry in added:
                 state.add(entry)
+
+    def commits_of_fact(self, field: str, value: str) -> list[Id]:
+        """See `HasFacts.commits_of_fact`."""
+        fact = (field, value)
+        return [e.commit for e in reversed(self._entries()) if fact in (e.facts or ())]
+
+    def values_of_facts(self, field: str) -> list[tuple[Id, str]]:
+        """See `HasFacts.values_of_facts`."""
+        entries = self._entries()
+        facts = ((e.commit, fact) for e in entries for fact in e.facts or ())
+        return [(commit, value) for commit, (name, value) in facts if name == field]
+
+    def commits_without_facts(self) -> list[Id]:
+        """See `HasFacts.commits_without_facts`."""
+        return [entry.commit for entry in self._entries() if entry.facts is None]
+
+    def add_facts(self, facts: Mapping[Id, Collection[tuple[str, str]]]) -> None:
+        """See `HasFacts.add_facts`."""
+        with self._writing() as state:
+            for commit, each in facts.items():
+                if (entry := state.index.get(commit)) is not None and entry.facts is None:
+                    state.index[commit] = replace(entry, facts=frozenset(each))
 
     def index_entries(self) -> Iterator[IndexEntry]:
         """See `ListsHistoryIndex.index_entries`."""

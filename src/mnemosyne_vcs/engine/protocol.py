@@ -21,6 +21,7 @@ __all__ = [
     "Enumerates",
     "Exclusive",
     "HasCacheDirectory",
+    "HasFacts",
     "HasHistoryIndex",
     "HasReflog",
     "HasSettings",
@@ -43,11 +44,14 @@ class IndexEntry:
         commit: the commit.
         transaction: the transaction that made it (32 hex digits).
         keys: the keys whose record differs from that in every parent.
+        facts: what is known of the commit and of the records that it wrote, as pairs of field and
+            value (see `history.facts`); None if that was not looked up.
     """
 
     commit: Id
     transaction: str
     keys: Collection[str]
+    facts: Collection[tuple[str, str]] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +227,35 @@ class HasHistoryIndex(Protocol):
 
     def clear_index(self) -> None:
         """Empty the index; `add_to_index` builds it again."""
+        ...
+
+
+@runtime_checkable
+class HasFacts(Protocol):
+    """An engine whose history index also finds commits by facts about them.
+
+    A fact is a pair of field and value. Entries may be without facts: those that another version
+    made, and those of commits that came from elsewhere. They are added before facts are looked up.
+    """
+
+    def commits_of_fact(self, field: str, value: str) -> list[Id]:
+        """The indexed commits with a fact, newest entry first."""
+        ...
+
+    def values_of_facts(self, field: str) -> list[tuple[Id, str]]:
+        """The indexed commits with facts of a field, with the value of each; in any order."""
+        ...
+
+    def commits_without_facts(self) -> list[Id]:
+        """The indexed commits whose facts were not added yet, oldest entry first."""
+        ...
+
+    def add_facts(self, facts: Mapping[Id, Collection[tuple[str, str]]]) -> None:
+        """Add the facts of indexed commits; those of other commits are ignored.
+
+        Args:
+            facts: for each commit all its facts, one at least.
+        """
         ...
 
 

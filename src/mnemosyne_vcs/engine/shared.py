@@ -35,13 +35,16 @@ def index_entries(lines: Iterable[Sequence[Any]]) -> Iterator[IndexEntry]:
     """The entries of a history index that is stored as lines.
 
     Args:
-        lines: commit, transaction and key of each, those of one commit adjacent. The key is
-            None if the commit changed none, the commit if the key belongs to none.
+        lines: commit, transaction and key of each, and the facts of the commit if the engine
+            keeps them; those of one commit adjacent. The key is None if the commit changed none,
+            the commit if the key belongs to none.
     """
     for commit, of_commit in groupby(lines, lambda line: line[0]):
         group = list(of_commit)
-        keys = frozenset(key for _, _, key in group if key is not None)
-        yield IndexEntry(commit or b"", group[0][1] or "", keys)
+        keys = frozenset(line[2] for line in group if line[2] is not None)
+        facts = group[0][3] if len(group[0]) > 3 else None
+        known = None if facts is None else frozenset(facts)
+        yield IndexEntry(commit or b"", group[0][1] or "", keys, known)
 
 
 def without_password(url: str) -> str:

@@ -21,6 +21,7 @@ from mnemosyne_vcs.model import Commit
 from mnemosyne_vcs.trees import Tree
 
 __all__ = [
+    "FEW",
     "Writers",
     "changed_keys",
     "changing",
@@ -28,6 +29,8 @@ __all__ = [
     "complete_index",
     "find_commit",
     "index_entry",
+    "is_indexed",
+    "quickly_changing",
     "rebuild_index",
 ]
 
@@ -117,15 +120,29 @@ def changing(blocks: Blocks, key: str, at: Commit) -> Iterator[Commit]:
         yield from _changers(blocks, subject, at)
         return
     wanted = index.commits_of_key(key)
-    if len(wanted) <= FEW:
-        candidates = _commits(blocks, wanted)
-        if candidates is not None:
-            candidates = [c for c in candidates if c.id == at.id or c.generation < at.generation]
-            traced = _traced(blocks, key, at, candidates)
-            if traced is not None:
-                yield from traced
-                return
-    yield from _along(blocks, subject, at, wanted)
+    traced = _among(blocks, key, at, wanted)
+    yield from _along(blocks, subject, at, wanted) if traced is None else traced
+
+
+def quickly_changing(blocks: Blocks, key: str, at: Commit) -> list[Commit] | None:
+    """What `changing` gives; None if that would take a walk through the commits.
+
+    Args:
+        blocks: the objects.
+        key: the key.
+        at: the commit to look back from.
+    """
+    index = _index(blocks, at)
+    return None if index is None else _among(blocks, key, at, index.commits_of_key(key))
+
+
+def _among(blocks: Blocks, key: str, at: Commit, wanted: list[Id]) -> list[Commit] | None:
+    """Those of the commits that the index names for a key that `at` follows; see `_traced`."""
+    candidates = _commits(blocks, wanted) if len(wanted) <= FEW else None
+    if candidates is None:
+        return None
+    earlier = [c for c in candidates if c.id == at.id or c.generation < at.generation]
+    return _traced(blocks, key, at, earlier)
 
 
 def changing_below(blocks: Blocks, prefix: str, at: Commit) -> Iterator[Commit]:
@@ -195,6 +212,11 @@ def _index(blocks: Blocks, at: Commit) -> HasHistoryIndex | None:
             return None
         complete_index(blocks, [at.cid])
     return index
+
+
+def is_indexed(blocks: Blocks, at: Commit) -> bool:
+    """Whether the engine's index holds a commit; it is added if the store can be written to."""
+    return _index(blocks, at) is not None
 
 
 def _unindexed(blocks: Blocks, index: HasHistoryIndex, heads: Iterable[Id]) -> list[Commit]:

@@ -9,13 +9,14 @@ from mnemosyne_vcs import tree
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import NotFoundError, ValidationError
 from mnemosyne_vcs.graph import ancestors, first_parents
-from mnemosyne_vcs.history.index import changed_keys, changing, changing_below
+from mnemosyne_vcs.history.facts import RUN_TRAILER, Named, named_commits, written
+from mnemosyne_vcs.history.index import changing, changing_below
 from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Blame, Change, ChangeKind, Commit, Record
 from mnemosyne_vcs.refs import ROOT_COMMIT
 from mnemosyne_vcs.trees import Tree
 
-__all__ = ["LogFilter", "describe", "diff", "history", "log", "moved_in", "written"]
+__all__ = ["LogFilter", "describe", "diff", "history", "log", "moved_in"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,24 +47,36 @@ class LogFilter:
     until: int | None = None
     now: int = 2**63 - 1
 
-    def matches(self, blocks: Blocks, commit: Commit) -> bool:
-        """Whether a commit matches, apart from key and prefix."""
+    def facts(self) -> dict[str, str]:
+        """The fields and values that one record that the commits wrote must have."""
+        asked = {"agent": self.agent, "source": self.source, "run": self.run}
+        return {name: value for name, value in asked.items() if value is not None}
+
+    def matches(self, blocks: Blocks, commit: Commit, named: Named | None = None) -> bool:
+        """Whether a commit matches, apart from key and prefix.
+
+        Args:
+            blocks: the objects.
+            commit: the commit.
+            named: the commits that the engine's index names for `facts`, if it has them.
+        """
         if self.author is not None and commit.author != self.author:
             return False
         if self.until is not None and self.until < commit.timestamp_ms <= self.now:
             return False
         if self.since is not None and commit.timestamp_ms < self.since:
             return False
-        asked = {"agent": self.agent, "source": self.source, "run": self.run}
+        asked = self.facts()
         if self.trailer is not None:
             name, value = self.trailer
             if commit.trailers.get(name) == value:
-                asked["run"] = None
+                asked.pop("run", None)
             elif self.run is None:
                 return False
-        facts = [(name, value) for name, value in asked.items() if value is not None]
-        return not facts or any(
-            all(getattr(record.provenance, name) == value for name, value in facts)
+        if named is not None and not named.may_have(commit, asked):
+            return False
+        return not asked or any(
+            all(getattr(record.provenance, name) == value for name, value in asked.items())
             for record in written(blocks, commit)
         )
 
@@ -96,7 +109,12 @@ def log(
         commits = _line(blocks, head, wanted)
     else:
         commits = _all(blocks, heads, wanted)
-    return (c for c in commits if c.id != ROOT_COMMIT.id and wanted.matches(blocks, c))
+    named = named_commits(blocks, heads, wanted.facts())
+    if named is not None and wanted.trailer in (None, (RUN_TRAILER, wanted.run)):
+        plain = wanted.key is None and not wanted.prefix and not first_parent and len(heads) == 1
+        before = named.before(blocks, *heads) if plain else None
+        commits = named.until_the_last(commits) if before is None else iter(before)
+    return (c for c in commits if c.id != ROOT_COMMIT.id and wanted.matches(blocks, c, named))
 
 
 def diff(blocks: Blocks, a: Id, b: Id, prefix: str = "") -> Iterator[Change]:
@@ -218,14 +236,6 @@ def moved_in(blocks: Blocks, commit: Commit, record: Record) -> list[Commit]:
         return []
     parents = map(blocks.commit, commit.parent_cids)
     return [parent for parent in parents if Tree.of(blocks, parent).get(old) is not None]
-
-
-def written(blocks: Blocks, commit: Commit) -> Iterator[Record]:
-    """The records that a commit wrote, in order of key, without those that it only took over."""
-    there = Tree.of(blocks, commit)
-    held = ((key, there.get(key)) for key in sorted(changed_keys(blocks, commit)))
-    records = blocks.records((key, block) for key, block in held if block is not None)
-    return (record for record in records if record.transaction_id == commit.transaction_id)
 
 
 def _all(blocks: Blocks, heads: Collection[Commit], wanted: LogFilter) -> Iterator[Commit]:

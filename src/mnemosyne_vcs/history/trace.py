@@ -12,12 +12,14 @@ from mnemosyne_vcs.batches import batches
 from mnemosyne_vcs.blocks import Blocks
 from mnemosyne_vcs.errors import ValidationError
 from mnemosyne_vcs.format.objects import StoredRecord, decode_record
+from mnemosyne_vcs.history.derived import versions_from
+from mnemosyne_vcs.history.facts import find_named
 from mnemosyne_vcs.history.index import Writers
-from mnemosyne_vcs.ids import Id, parse_id
+from mnemosyne_vcs.ids import Id
 from mnemosyne_vcs.model import Commit, Record
 from mnemosyne_vcs.trees import Tree
 
-__all__ = ["Origin", "TracedRecord", "trace"]
+__all__ = ["Lineage", "Origin", "TracedRecord", "trace", "versions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +91,28 @@ def trace(blocks: Blocks, heads: Mapping[str, Commit], origin: Origin) -> Iterat
         heads: the commits to look at, by the name of the branch.
         origin: what to trace to.
     """
-    lineage = Lineage(blocks, origin)
+    lineage = Lineage(blocks, origin, among=versions(blocks, heads.values(), origin))
     for branch, head in heads.items():
         found = lineage.live(head)
         records = blocks.records((key, block) for key, block, _ in found)
         for record, (_, _, through) in zip(records, found, strict=True):
             yield TracedRecord(branch, record, through)
+
+
+def versions(
+    blocks: Blocks, heads: Iterable[Commit], origin: Origin
+) -> Mapping[str, set[Id]] | None:
+    """The versions that may have come from an origin, by key, as the engine's index says; None if
+    it does not.
+
+    Args:
+        blocks: the objects.
+        heads: the commits whose records are asked for.
+        origin: the origin.
+    """
+    if origin.transaction is not None:
+        return None  # also what it moved came from it, which the index does not say
+    return versions_from(blocks, list(heads), dict(origin.given()), origin.made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +125,37 @@ class _Facts:
 
 
 class Lineage:
-    """Finds the record versions that came from an origin, and remembers the answers."""
+    """Finds the record versions that came from an origin, and remembers the answers.
 
-    def __init__(self, blocks: Blocks, origin: Origin) -> None:
+    Args:
+        blocks: the objects.
+        origin: the origin.
+        among: the versions that may have come from it, by key; any if not given.
+    """
+
+    def __init__(
+        self, blocks: Blocks, origin: Origin, *, among: Mapping[str, set[Id]] | None = None
+    ) -> None:
         self._blocks = blocks
         self._origin = origin
+        self._among = among
         self._facts: dict[Id, _Facts] = {}
         self._through: dict[Id, tuple[str, ...] | None] = {}
 
     def live(self, head: Commit) -> list[tuple[str, Id, tuple[str, ...]]]:
         """The records at a commit that came from the origin: key, block and the keys between."""
-        entries = list(Tree.of(self._blocks, head).scan())
+        entries = self._entries(Tree.of(self._blocks, head))
         self._load(block for _, block in entries)
         traced = ((key, block, self.through(block, head)) for key, block in entries)
         return [(key, block, through) for key, block, through in traced if through is not None]
+
+    def _entries(self, tree: Tree) -> list[tuple[str, Id]]:
+        """The records of a tree that may have come from the origin, in order of key."""
+        if self._among is None:
+            return list(tree.scan())
+        held = ((key, tree.get(key)) for key in sorted(self._among))
+        there = ((key, block) for key, block in held if block is not None)
+        return [(key, block) for key, block in there if block in self._among[key]]
 
     def wrote(self, record: Record) -> bool:
         """Whether the origin is the transaction that wrote a record."""
@@ -172,7 +207,7 @@ class Lineage:
     def _sources(self, version: Id, at: Commit) -> list[tuple[str, Id, Commit]]:
         """The versions that one was derived from, with key and commit, if they are in the store."""
         facts = self._facts[version]
-        named = [(key, self._commit(commit)) for key, commit in facts.derived_from]
+        named = [(key, find_named(self._blocks, commit)) for key, commit in facts.derived_from]
         if facts.moved is not None:
             named.append(self._moved_from(facts.moved, at))
         found: list[tuple[str, Id, Commit]] = []
@@ -183,15 +218,8 @@ class Lineage:
                     found.append((key, block, commit))
         return found
 
-    def _commit(self, commit: str) -> Commit | None:
-        """A commit that provenance names; None if the repository does not have it."""
-        try:
-            return self._blocks.find_commit(parse_id(commit))
-        except ValidationError:
-            return None
-
     def _moved_from(self, record: StoredRecord, at: Commit) -> tuple[str, Commit | None]:
         """The key that a move took a record from; the move itself is not a new observation."""
         writer = Writers(self._blocks, at).find(record.transaction)
-        before = self._commit(writer.parents[0]) if writer else None
+        before = find_named(self._blocks, writer.parents[0]) if writer else None
         return record.moved_from or "", before

@@ -9,7 +9,7 @@ from mnemosyne_vcs.format.validation import record_id
 from mnemosyne_vcs.frozen import freeze
 from mnemosyne_vcs.history.index import changing
 from mnemosyne_vcs.history.log import history
-from mnemosyne_vcs.history.trace import Lineage, Origin
+from mnemosyne_vcs.history.trace import Lineage, Origin, versions
 from mnemosyne_vcs.merge.operation import Step
 from mnemosyne_vcs.merge.trees import Merged
 from mnemosyne_vcs.model import Change, Commit, Record
@@ -35,7 +35,7 @@ class Retraction:
         freeze(self, "changes", "commits")
 
 
-def retract(blocks: Blocks, head: Commit, origin: Origin) -> Step:
+def retract(blocks: Blocks, head: Commit, origin: Origin, *, by_index: bool = False) -> Step:
     """Take back what came from an origin: give each such record its newest earlier state.
 
     That is the newest value, or absence, before it that did not come from the origin; if there is
@@ -48,8 +48,11 @@ def retract(blocks: Blocks, head: Commit, origin: Origin) -> Step:
         blocks: the objects.
         head: the head.
         origin: whose records to take back.
+        by_index: whether to find them by the engine's index, if it has them, rather than by
+            reading every record.
     """
-    retraction = _Retract(blocks, head, Lineage(blocks, origin))
+    among = versions(blocks, [head], origin) if by_index else None
+    retraction = _Retract(blocks, head, Lineage(blocks, origin, among=among))
     changes = retraction.run()
     return Step(
         [],

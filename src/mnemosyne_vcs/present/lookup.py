@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 
 from mnemosyne_vcs.errors import InvalidRevisionError, NotFoundError, ValidationError
+from mnemosyne_vcs.history.facts import RUN_TRAILER
 from mnemosyne_vcs.model import Blame, Commit
 from mnemosyne_vcs.repository import Repository
 from mnemosyne_vcs.snapshot import Snapshot
@@ -18,8 +19,8 @@ __all__ = [
 ]
 
 SHOWN = 10
-RUN_TRAILER, SAVE_TRAILER = "Run-Id", "Save-Id"
-"""The trailers by which adapters name the run and the memory operation of a commit."""
+SAVE_TRAILER = "Save-Id"
+"""The trailer by which adapters name the memory operation of a commit."""
 
 
 def find_key(snapshot: Snapshot, text: str) -> str:

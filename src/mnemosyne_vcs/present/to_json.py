@@ -2,10 +2,12 @@
 
 from typing import Any
 
+from mnemosyne_vcs.history.activity import Activity
 from mnemosyne_vcs.history.fields import field_changes
 from mnemosyne_vcs.model import Blame, Change, Commit, Conflict, Record, ReflogEntry
 
 __all__ = [
+    "activity_json",
     "blame_json",
     "change_json",
     "commit_json",
@@ -27,6 +29,16 @@ def commit_json(commit: Commit) -> dict[str, Any]:
         "time": commit.timestamp_ms,
         "generation": commit.generation,
         "trailers": dict(commit.trailers),
+    }
+
+
+def activity_json(activity: Activity) -> dict[str, Any]:
+    """An agent, a run or a source, with the number of its commits and the first and last."""
+    return {
+        "name": activity.name,
+        "commits": activity.commits,
+        "first": commit_json(activity.first),
+        "last": commit_json(activity.last),
     }
 
 

@@ -8,6 +8,7 @@ from mnemosyne_vcs.errors import NotFoundError, ValidationError
 from mnemosyne_vcs.format.validation import check_limit, check_moment, check_text, check_trailer
 from mnemosyne_vcs.graph import Verdict, bisect, is_ancestor, merge_bases
 from mnemosyne_vcs.history import log
+from mnemosyne_vcs.history.activity import Activity, activities
 from mnemosyne_vcs.history.blame import blame, blame_all, blame_field
 from mnemosyne_vcs.model import Blame, Change, Commit, Revision, named
 from mnemosyne_vcs.refs import BRANCH, DEFAULT_BRANCH, ROOT_COMMIT, TAG, ref_heads
@@ -71,7 +72,7 @@ class _History(RepositoryBase):
         limit = check_limit(limit)
         if all and (first_parent or revision != DEFAULT_BRANCH):
             raise ValidationError("a log of all branches takes neither a revision nor first_parent")
-        heads = self._named_commits() if all else [self.resolve(revision)]
+        heads = self._heads(revision, all)
         wanted = log.LogFilter(
             None if key is None else check_text(key, "key"),
             None if prefix is None else check_text(prefix, "prefix"),
@@ -85,6 +86,59 @@ class _History(RepositoryBase):
             self._writer.clock(),
         )
         return islice(log.log(self.blocks, heads, wanted, first_parent=first_parent), limit)
+
+    def runs(
+        self, revision: Revision = DEFAULT_BRANCH, *, all: bool = False, limit: int | None = None
+    ) -> list[Activity]:
+        """The runs of what the commits up to a revision wrote, the latest first.
+
+        A commit also belongs to the run that its trailer `Run-Id` names.
+
+        Args:
+            revision: where to start.
+            all: the commits of all branches and tags in place of those up to one revision.
+            limit: how many at most.
+
+        Raises:
+            NotFoundError: the revision names nothing.
+            InvalidRevisionError: the text is not a valid revision.
+            ValidationError: `all` is given with a revision, or an argument is of the wrong type.
+        """
+        return self._activities("run", revision, all, limit)
+
+    def sources(
+        self, revision: Revision = DEFAULT_BRANCH, *, all: bool = False, limit: int | None = None
+    ) -> list[Activity]:
+        """The sources of what the commits up to a revision wrote, the latest first.
+
+        Args:
+            revision: where to start.
+            all: the commits of all branches and tags in place of those up to one revision.
+            limit: how many at most.
+
+        Raises:
+            NotFoundError: the revision names nothing.
+            InvalidRevisionError: the text is not a valid revision.
+            ValidationError: `all` is given with a revision, or an argument is of the wrong type.
+        """
+        return self._activities("source", revision, all, limit)
+
+    def agents(
+        self, revision: Revision = DEFAULT_BRANCH, *, all: bool = False, limit: int | None = None
+    ) -> list[Activity]:
+        """The agents of what the commits up to a revision wrote, the latest first.
+
+        Args:
+            revision: where to start.
+            all: the commits of all branches and tags in place of those up to one revision.
+            limit: how many at most.
+
+        Raises:
+            NotFoundError: the revision names nothing.
+            InvalidRevisionError: the text is not a valid revision.
+            ValidationError: `all` is given with a revision, or an argument is of the wrong type.
+        """
+        return self._activities("agent", revision, all, limit)
 
     def history(self, key: str, revision: Revision = DEFAULT_BRANCH) -> Iterator[Blame]:
         """Every value of a key up to a revision, newest first, through moves and merges.
@@ -231,7 +285,17 @@ class _History(RepositoryBase):
         """
         return find_commit(self.blocks, commit_id)
 
-    def _named_commits(self) -> list[Commit]:
-        """The commits that branches and tags point at."""
+    def _activities(
+        self, field: str, revision: Revision, everywhere: bool, limit: int | None
+    ) -> list[Activity]:
+        limit = check_limit(limit)
+        if everywhere and revision != DEFAULT_BRANCH:
+            raise ValidationError("`all` means every branch and tag, and goes without a revision")
+        return activities(self.blocks, self._heads(revision, everywhere), field, limit)
+
+    def _heads(self, revision: Revision, everywhere: bool) -> list[Commit]:
+        """The commit that a revision names, or those that branches and tags point at."""
+        if not everywhere:
+            return [self.resolve(revision)]
         heads = {*ref_heads(self.blocks, BRANCH).values(), *ref_heads(self.blocks, TAG).values()}
         return [self.blocks.commit(head) for head in heads]

@@ -4,6 +4,7 @@ from datetime import timedelta
 from os import PathLike
 
 from mnemosyne_vcs.files import file_path
+from mnemosyne_vcs.history.facts import add_facts
 from mnemosyne_vcs.history.index import rebuild_index
 from mnemosyne_vcs.maintenance import backup, gc, verify
 from mnemosyne_vcs.maintenance.backup import Stats
@@ -24,8 +25,10 @@ class _Maintenance(RepositoryBase):
     def rebuild_index(self) -> int:
         """Rebuild the index of the history from the commits, if `verify` finds it wrong.
 
-        The index only makes `blame`, `history` and `log` quick. It is compared with the commits
-        when it is used, so that a wrong index makes them slow but not wrong.
+        The index only makes `blame`, `history`, `log`, `runs` and `trace` quick. It is compared
+        with the commits when it is used, so that a wrong index makes them slow but not wrong; only
+        a fact that was lost from it can hide a commit where agents, runs and sources are looked
+        for.
 
         Returns:
             The number of commits that it holds then: all that refs reach.
@@ -37,7 +40,9 @@ class _Maintenance(RepositoryBase):
             EngineError: the engine keeps no such index, or failed.
         """
         self._check_writable()
-        return rebuild_index(self.blocks)
+        indexed = rebuild_index(self.blocks)
+        add_facts(self.blocks)
+        return indexed
 
     def stats(self) -> Stats:
         """The size of the repository."""
@@ -52,6 +57,8 @@ class _Maintenance(RepositoryBase):
         progress: Progress | None = None,
     ) -> GcReport:
         """Remove what no branch, tag or recent reflog line reaches; others may write meanwhile.
+
+        It also adds to the index of the history what a store of an earlier version lacks there.
 
         Args:
             keep_reflog: the age up to which lines of the reflog keep what they name. A line that
@@ -77,6 +84,7 @@ class _Maintenance(RepositoryBase):
         )
         if not dry_run:
             self._views.forget_collected()
+            add_facts(self.blocks)
         return report
 
     def backup(self, path: str | PathLike[str]) -> None:

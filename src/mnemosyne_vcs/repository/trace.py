@@ -30,6 +30,10 @@ class _Trace(RepositoryBase):
         A record is derived from a version, by key and commit, even if that version was replaced
         since. The version that came from the origin must match every given argument.
 
+        In SQLite files and in memory, records are found by the index of facts, and each is read; a
+        fact that was lost from the index hides its record until `verify` tells of it. With
+        `commit`, and in other stores, every live record is read.
+
         Args:
             source: `Provenance.source` of what to look for.
             agent: `Provenance.agent` of what to look for.
@@ -67,7 +71,8 @@ class _Trace(RepositoryBase):
         """Take back exactly the records that `trace` finds, in one commit for each branch.
 
         Each gets its newest earlier value that did not come from the origin; a record without one
-        is deleted. Later records stay, unless they were derived from what is taken back.
+        is deleted. Later records stay, unless they were derived from what is taken back. Every live
+        record is read, so that no fault of an index can hide one.
 
         Args:
             source: as in `trace`.
@@ -128,6 +133,8 @@ class _Trace(RepositoryBase):
     ) -> dict[str, Plan]:
         """A plan of `retract` for each branch, by name; writes nothing. Arguments as for `retract`.
 
+        Records are found as `trace` finds them, which is quicker than `retract`.
+
         Returns:
             A plan for each branch with records to take back.
 
@@ -136,17 +143,23 @@ class _Trace(RepositoryBase):
         """
         origin = self._origin(source, agent, run, tool_call, commit)
         options = Options(author, message, allow_mixed_vectors, self._expected(expect))
-        plans = [each.plan() for each in self._retracting(origin, branches, options)]
+        operations = self._retracting(origin, branches, options, by_index=True)
+        plans = [each.plan() for each in operations]
         return {plan.branch: plan for plan in plans if plan.changes}
 
     def _retracting(
-        self, origin: Origin, branches: Collection[str] | None, options: Options
+        self,
+        origin: Origin,
+        branches: Collection[str] | None,
+        options: Options,
+        *,
+        by_index: bool = False,
     ) -> list[Operation]:
+        def plan_on(head: Commit) -> Step:
+            return retract(self.blocks, head, origin, by_index=by_index)
+
         operations = [
-            Operation(
-                self._writer, branch, lambda head: retract(self.blocks, head, origin), options
-            )
-            for branch in self._named(branches)
+            Operation(self._writer, branch, plan_on, options) for branch in self._named(branches)
         ]
         if options.expect is not None:
             for operation in operations:

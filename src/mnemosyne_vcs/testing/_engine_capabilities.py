@@ -10,6 +10,7 @@ from mnemosyne_vcs.engine.protocol import (
     Deletes,
     Engine,
     Exclusive,
+    HasFacts,
     HasHistoryIndex,
     HasReflog,
     HasSettings,
@@ -193,6 +194,32 @@ class _HistoryIndex(EngineHooks):
         index.add_to_index(iter(entries))
         assert (index.commits_of_key("k1"), index.commits_of_transaction("t1")) == before
         index.add_to_index([])
+
+    def test_the_index_finds_commits_by_fact(self, engine: Engine) -> None:
+        facts, index = require(engine, HasFacts), require(engine, HasHistoryIndex)
+        one, two, three, other = (blob(n)[0] for n in range(1, 5))
+        by, run = ("author", "é/記"), ("run", "r%' 1")
+        assert facts.commits_without_facts() == facts.commits_of_fact(*run) == []
+        assert facts.values_of_facts("run") == []
+        index.add_to_index([IndexEntry(one, "t1", ["a"]), IndexEntry(two, "t2", [])])
+        assert facts.commits_without_facts() == [one, two]
+        assert facts.commits_of_fact(*run) == []
+        engine.write({}, RefUpdate("r", None, three, index=IndexEntry(three, "t3", "k", {by, run})))
+        assert facts.commits_without_facts() == [one, two]
+        facts.add_facts({one: [by, run, run], other: [by, run]})
+        assert facts.commits_without_facts() == [two]
+        assert facts.commits_of_fact(*run) == facts.commits_of_fact(*by) == [three, one]
+        assert sorted(facts.values_of_facts("run")) == sorted([(one, run[1]), (three, run[1])])
+        assert facts.values_of_facts("r%") == []
+        assert facts.commits_of_fact("run", "r%") == facts.commits_of_fact("author", run[1]) == []
+        if listing := find(engine, ListsHistoryIndex):
+            listed = {e.commit: e.facts and set(e.facts) for e in listing.index_entries()}
+            assert listed == {one: {by, run}, two: None, three: {by, run}}
+        if deletes := find(engine, Deletes):
+            deletes.delete([one])
+            assert facts.commits_of_fact(*run) == [three]
+        index.clear_index()
+        assert facts.commits_of_fact(*run) == facts.commits_without_facts() == []
 
     def test_the_index_is_listed(self, engine: Engine) -> None:
         index = require(engine, HasHistoryIndex)

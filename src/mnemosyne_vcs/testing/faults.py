@@ -120,6 +120,24 @@ class _Wrapper:
         """See `HasHistoryIndex.clear_index`."""
         self._call("clear_index", _had(self._can.history).clear_index)
 
+    def commits_of_fact(self, field: str, value: str) -> list[Id]:
+        """See `HasFacts.commits_of_fact`."""
+        act = _had(self._can.facts).commits_of_fact
+        return self._call("commits_of_fact", lambda: act(field, value))
+
+    def values_of_facts(self, field: str) -> list[tuple[Id, str]]:
+        """See `HasFacts.values_of_facts`."""
+        act = _had(self._can.facts).values_of_facts
+        return self._call("values_of_facts", lambda: act(field))
+
+    def commits_without_facts(self) -> list[Id]:
+        """See `HasFacts.commits_without_facts`."""
+        return self._call("commits_without_facts", _had(self._can.facts).commits_without_facts)
+
+    def add_facts(self, facts: Mapping[Id, Collection[tuple[str, str]]]) -> None:
+        """See `HasFacts.add_facts`."""
+        self._call("add_facts", lambda: _had(self._can.facts).add_facts(facts))
+
     def index_entries(self) -> Iterator[IndexEntry]:
         """See `ListsHistoryIndex.index_entries`."""
         return self._call("index_entries", _had(self._can.list_history).index_entries)

@@ -17,7 +17,7 @@ from mnemosyne_vcs.format.objects import (
     vector_id,
 )
 from mnemosyne_vcs.ids import Id
-from mnemosyne_vcs.model import Conflict, ConflictKind, Record
+from mnemosyne_vcs.model import Conflict, ConflictKind, Provenance, Record
 from mnemosyne_vcs.transaction.changes import Draft
 
 if TYPE_CHECKING:
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["Buffer"]
 
 MOST_DRAFTS = 512
+MOST_READ = 64
 
 
 class Buffer:
@@ -58,6 +59,7 @@ class Buffer:
         self._borrowed: dict[str, tuple[Id, ...]] = {}
         self._drafts: dict[str, Record] = {}
         self._transaction = transaction
+        self._origins: dict[Id, Provenance] = {}
 
     @property
     def has_writes(self) -> bool:
@@ -73,6 +75,26 @@ class Buffer:
         """The writes that make a difference to a tree."""
         there = self._find(root, self.pending)
         return {key: block for key, block in self.pending.items() if there.get(key) != block}
+
+    def origins(
+        self, records: Iterable[Id | None], objects: Mapping[Id, bytes]
+    ) -> tuple[list[Provenance], list[Provenance]] | None:
+        """The provenance of those of some records that this writes, and of those that it takes
+        over; None if that takes reading many.
+
+        Args:
+            records: the records; None for none.
+            objects: those that were read already, by id.
+        """
+        own, written, old = self._origins, list[Provenance](), list[Id]()
+        for each in records:
+            if each in own:
+                written.append(own[each])
+            elif each is not None:
+                old.append(each)
+        if len(old) > MOST_READ or not all(each in objects for each in old):
+            return None
+        return written, [decode_record(each, objects[each]).provenance for each in old]
 
     def objects(self, keys: Collection[str], *, put_back: bool) -> dict[Id, bytes]:
         """The blocks that are new.
@@ -114,6 +136,7 @@ class Buffer:
             record = replace(record, vectors=vectors)
         data = encode_record(record, new_salt())
         new = object_id(data)
+        self._origins[new] = record.provenance
         self._hold(key, new, {**blocks, new: data})
         if not draft.copy_vectors:
             self._borrowed[key] = tuple(record.vectors.values())
@@ -259,6 +282,7 @@ class Buffer:
         data = encode_record(stored, new_salt())
         record = object_id(data)
         blocks[record] = data
+        self._origins[record] = draft.provenance
         return record, blocks
 
     def _find(self, root: Id, keys: Collection[str]) -> Mapping[str, Id | None]:

@@ -38,6 +38,7 @@ from mnemosyne_vcs.format.validation import (
     check_text,
 )
 from mnemosyne_vcs.graph import is_ancestor
+from mnemosyne_vcs.history.facts import facts_of
 from mnemosyne_vcs.ids import Id, text_id
 from mnemosyne_vcs.model import JSON, UNKNOWN, Commit, Provenance, Record, Vectors
 from mnemosyne_vcs.refs import branch_head, branch_ref, moved, write_ref
@@ -474,7 +475,7 @@ class Transaction:
             self.author,
             now,
             self.message,
-            IndexEntry(new, self.id, self._new_everywhere(changes)),
+            self._index_entry(new, changes, unnamed, values),
             plan_index_update(
                 self._blocks,
                 ref,
@@ -518,6 +519,15 @@ class Transaction:
         else:
             self._writer.heads.forget(self.branch)
         return made
+
+    def _index_entry(
+        self, new: Id, changes: Mapping[str, Id | None], made: Commit, objects: Mapping[Id, bytes]
+    ) -> IndexEntry:
+        """The entry of the commit in a history index; without facts if that takes reading."""
+        keys = self._new_everywhere(changes)
+        origins = self._buffer.origins((changes[key] for key in keys), objects)
+        facts = None if origins is None else facts_of(made.author, made.trailers, *origins)
+        return IndexEntry(new, self.id, keys, facts)
 
     def _new_everywhere(self, changes: Mapping[str, Id | None]) -> Collection[str]:
         """The keys that differ both from the head and from the merged commit."""

@@ -1,7 +1,7 @@
 """`mnem log`."""
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import islice
 from typing import Any
@@ -99,7 +99,7 @@ def _wanted(
 ) -> Iterator[Commit]:
     now = time.time_ns() // 1_000_000
     log = partial(repository.log, all=True) if every else partial(repository.log, at)
-    run = None if run is None else find_run(log(), run)
+    run = None if run is None else _run(log, run)
     return log(
         key=key if key is None or every else history_of(repository, key, at)[0],
         run=run,
@@ -108,6 +108,13 @@ def _wanted(
         until=None if until is None else parse_time(until, now),
         **others,
     )
+
+
+def _run(log: Callable[..., Iterator[Commit]], text: str) -> str:
+    """The run that a text means: a whole id, which is found without reading every commit, or the
+    start of one."""
+    whole = any(log(run=text, trailer=(RUN_TRAILER, text), limit=1))
+    return text if whole else find_run(log(), text)
 
 
 def _print_json(output: Output, commits: Iterable[Commit]) -> bool:

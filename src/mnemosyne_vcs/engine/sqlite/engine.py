@@ -29,13 +29,17 @@ from mnemosyne_vcs.engine.sqlite.statements import (
     add_index,
     begin_log,
     copy_into,
+    get_commits_of_fact,
+    get_commits_without_facts,
     get_index,
     get_ref,
     get_refs,
     get_settings,
+    get_values_of_facts,
     make_distinct,
     mark_log,
     move_ref,
+    put_facts,
     put_setting,
     rows,
     upgrade,
@@ -216,6 +220,23 @@ class SQLiteEngine:
         """See `HasHistoryIndex.clear_index`."""
         with self._transaction() as connection:
             connection.execute("DELETE FROM commits; DELETE FROM touched")
+
+    def commits_of_fact(self, field: str, value: str) -> list[Id]:
+        """See `HasFacts.commits_of_fact`."""
+        return self._ask(get_commits_of_fact, field, value)
+
+    def values_of_facts(self, field: str) -> list[tuple[Id, str]]:
+        """See `HasFacts.values_of_facts`."""
+        return self._ask(get_values_of_facts, field)
+
+    def commits_without_facts(self) -> list[Id]:
+        """See `HasFacts.commits_without_facts`."""
+        return self._ask(get_commits_without_facts)
+
+    def add_facts(self, facts: Mapping[Id, Collection[tuple[str, str]]]) -> None:
+        """See `HasFacts.add_facts`."""
+        with self._transaction() as connection:
+            put_facts(connection, facts)
 
     def ids(self, prefix: bytes = b"") -> Iterator[Id]:
         """See `Enumerates.ids`."""

@@ -3,8 +3,11 @@
 # pyright: reportUnknownMemberType=false
 # (apsw describes its arguments with collections.abc.Buffer, which Python 3.11 does not have)
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
+from json.encoder import encode_basestring_ascii as quoted
 from typing import Any, cast
 
 import apsw
@@ -21,14 +24,19 @@ __all__ = [
     "allow_deletion",
     "begin_log",
     "copy_into",
+    "get_commits_of_fact",
+    "get_commits_without_facts",
     "get_index",
     "get_ref",
     "get_refs",
     "get_settings",
+    "get_values_of_facts",
     "has_differences",
+    "has_facts",
     "make_distinct",
     "mark_log",
     "move_ref",
+    "put_facts",
     "put_setting",
     "rows",
     "upgrade",
@@ -50,7 +58,7 @@ CREATE TABLE reflog (
 ) STRICT;
 CREATE INDEX reflog_of_name ON reflog (name);
 CREATE TABLE commits (
-    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, made_by TEXT NOT NULL
+    n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE, made_by TEXT NOT NULL, facts TEXT
 ) STRICT;
 CREATE INDEX commits_of_transaction ON commits (made_by);
 CREATE TABLE touched (
@@ -64,6 +72,8 @@ ALTER TABLE objects ADD COLUMN place INTEGER;
 ALTER TABLE objects ADD COLUMN size INTEGER;
 CREATE TRIGGER keep_bases BEFORE DELETE ON objects BEGIN SELECT mnemosyne_keeps_bases(); END;
 """
+FACTS = "ALTER TABLE commits ADD COLUMN facts TEXT"
+"""Done with the first facts of a store that was made without."""
 
 SETTINGS = """
 CREATE TABLE IF NOT EXISTS settings (
@@ -188,27 +198,100 @@ def move_ref(connection: apsw.Connection, update: RefUpdate) -> None:
 
 def add_index(connection: apsw.Connection, entry: IndexEntry) -> None:
     """Add a commit to the history index, unless it is there."""
-    sql = "INSERT INTO commits (id, made_by) VALUES (?, ?) ON CONFLICT (id) DO NOTHING RETURNING n"
-    for (n,) in rows(connection, sql, entry.commit, entry.transaction):
+    given = entry.commit, entry.transaction, facts_text(entry.facts)
+    sql = (
+        "INSERT INTO commits (id, made_by, facts) VALUES (?, ?, ?) "
+        "ON CONFLICT (id) DO NOTHING RETURNING n"
+    )
+    try:
+        added = rows(connection, sql, *given)
+    except apsw.SQLError:
+        if has_facts(connection):
+            raise
+        connection.execute(FACTS)
+        added = rows(connection, sql, *given)
+    for (n,) in added:
         touched = ((key, n) for key in set(entry.keys))
         connection.executemany("INSERT INTO touched (key, n) VALUES (?, ?)", touched)
 
 
-def get_index(connection: apsw.Connection) -> list[tuple[Id | None, str, str | None]]:
-    """Commit, transaction and key of each line of the history index, commit by commit."""
+def has_facts(connection: apsw.Connection) -> bool:
+    """Whether the file can hold the facts of commits."""
+    return bool(rows(connection, "SELECT 1 FROM pragma_table_info('commits') WHERE name = 'facts'"))
+
+
+def put_facts(connection: apsw.Connection, facts: Mapping[Id, Collection[tuple[str, str]]]) -> None:
+    """Add the facts of commits that the history index holds without."""
+    if not has_facts(connection):
+        connection.execute(FACTS)
+    given = [(facts_text(each), commit) for commit, each in facts.items()]
+    connection.executemany("UPDATE commits SET facts = ? WHERE id = ? AND facts IS NULL", given)
+
+
+def get_commits_of_fact(connection: apsw.Connection, field: str, value: str) -> list[Id]:
+    """The commits with a fact, newest entry first."""
+    if not has_facts(connection):
+        return []
+    sql = "SELECT id FROM commits WHERE instr(facts, ?) ORDER BY n DESC"
+    return [commit for (commit,) in rows(connection, sql, _fact_text((field, value)))]
+
+
+def get_values_of_facts(connection: apsw.Connection, field: str) -> list[tuple[Id, str]]:
+    """The commits with facts of a field, and the values."""
+    if not has_facts(connection):
+        return []
+    sql = "SELECT id, facts FROM commits WHERE instr(facts, ?)"
+    found = rows(connection, sql, f"[{quoted(field)},")
+    facts = ((commit, fact) for commit, text in found for fact in read_facts(text))
+    return [(commit, value) for commit, (name, value) in facts if name == field]
+
+
+def get_commits_without_facts(connection: apsw.Connection) -> list[Id]:
+    """The commits of the history index without facts, oldest entry first."""
+    where = " WHERE facts IS NULL" if has_facts(connection) else ""
+    return [commit for (commit,) in rows(connection, f"SELECT id FROM commits{where} ORDER BY n")]
+
+
+def facts_text(facts: Collection[tuple[str, str]] | None) -> str | None:
+    """Facts as they are stored: JSON, in which a fact is found as a part of the text."""
+    return None if facts is None else f"[{','.join(map(_fact_text, sorted(set(facts))))}]"
+
+
+@lru_cache
+def _fact_text(fact: tuple[str, str]) -> str:
+    return f"[{quoted(fact[0])},{quoted(fact[1])}]"
+
+
+def read_facts(text: str) -> list[tuple[str, str]]:
+    """Stored facts; if they are damaged, one that says so."""
+    try:
+        return [(str(name), str(value)) for name, value in json.loads(text)]
+    except (TypeError, ValueError):
+        return [("damaged", text)]
+
+
+def get_index(connection: apsw.Connection) -> Iterator[tuple[Any, ...]]:
+    """Commit, transaction, key and facts of each line of the history index, commit by commit."""
+    facts = "facts" if has_facts(connection) else "NULL"
     sql = (
-        "SELECT id, made_by, key FROM commits LEFT JOIN touched USING (n) UNION ALL "
-        "SELECT NULL, '', key FROM touched WHERE n NOT IN (SELECT n FROM commits) ORDER BY 1"
+        f"SELECT id, made_by, key, {facts} FROM commits LEFT JOIN touched USING (n) UNION ALL "
+        "SELECT NULL, '', key, NULL FROM touched WHERE n NOT IN (SELECT n FROM commits) ORDER BY 1"
     )
-    return [(commit, made_by, key) for commit, made_by, key in rows(connection, sql)]
+    for commit, transaction, key, text in rows(connection, sql):
+        yield commit, transaction, key, None if text is None else read_facts(text)
 
 
 def get_settings(connection: apsw.Connection, prefix: str) -> dict[str, str]:
     """The settings whose names start with the prefix, in order."""
-    if not rows(connection, "SELECT 1 FROM sqlite_schema WHERE name = 'settings'"):
+    if not _has_table(connection, "settings"):
         return {}
     found = rows(connection, "SELECT name, value FROM settings ORDER BY name")
     return {name: value for name, value in found if name.startswith(prefix)}
+
+
+def _has_table(connection: apsw.Connection, name: str) -> bool:
+    """Whether the file has a table."""
+    return bool(rows(connection, "SELECT 1 FROM sqlite_schema WHERE name = ?", name))
 
 
 def put_setting(connection: apsw.Connection, name: str, value: str | None) -> None:

@@ -5,7 +5,7 @@ from itertools import count
 
 import pytest
 
-from mnemosyne_vcs import NotFoundError, Provenance, Repository, ValidationError
+from mnemosyne_vcs import Activity, NotFoundError, Provenance, Repository, ValidationError
 from mnemosyne_vcs.testing.repository._fixtures import RepositoryFixtures
 
 __all__ = ["LogContract"]
@@ -64,6 +64,20 @@ class LogContract(RepositoryFixtures):
         assert messages(story, trailer=named, run="r1", author="ann", limit=1) == ["3"]
         assert messages(story, trailer=("Run-Id", "r"), run="r1") == ["2"]
         assert messages(story, agent="nobody") == []
+
+    def test_the_runs_sources_and_agents_of_a_history(self, story: Repository):
+        def told(found: list[Activity]) -> list[tuple[str, int, str, str]]:
+            return [(a.name, a.commits, a.first.message, a.last.message) for a in found]
+
+        assert told(story.runs()) == [("r1", 2, "2", "3")]
+        assert told(story.sources()) == [("doc", 2, "1", "3")]
+        assert told(story.agents()) == [("y", 2, "2", "3"), ("x", 2, "1", "s")]
+        assert told(story.agents("side")) == [("x", 2, "1", "s")]
+        assert told(story.agents(all=True)) == told(story.agents())
+        assert told(story.agents(limit=1)) == [("y", 2, "2", "3")]
+        assert story.agents(limit=0) == story.runs("side") == []
+        with pytest.raises(ValidationError, match="without a revision"):
+            story.agents("side", all=True)
 
     def test_a_log_of_a_key_or_below_a_prefix(self, story: Repository):
         assert messages(story, key="t/b") == ["4", "2"]
