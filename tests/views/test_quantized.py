@@ -11,7 +11,7 @@ from mnemosyne_vcs.tree import EMPTY_ROOT
 from mnemosyne_vcs.views import cosine as cosine_module
 from mnemosyne_vcs.views.cache import ViewCache
 from mnemosyne_vcs.views.cosine import Query
-from mnemosyne_vcs.views.products import numkong_products, numpy_products
+from mnemosyne_vcs.views.products import numkong_products, numpy_products, products_with
 from mnemosyne_vcs.views.quantized import quantize, split
 from mnemosyne_vcs.views.rows import RowStore
 from mnemosyne_vcs.views.vectors import VectorViewBuilder
@@ -31,6 +31,16 @@ def test_products_are_exact_with_either_library(dimension):
         assert (products(some) == exact).all()
         assert (products(some[3:77]) == exact[3:77]).all()
         assert (products(some[[5, 9, 120]]) == exact[[5, 9, 120]]).all()
+
+
+@pytest.mark.parametrize("dimension", [133_143, 133_144, 133_145, 200_000])
+def test_products_of_very_long_vectors_do_not_overflow(dimension):
+    some = np.full((2, dimension), 127, np.int8)
+    some[1] = -127
+    assert products_with(some[:1])(some).ravel().tolist() == [
+        127**2 * dimension,
+        -(127**2) * dimension,
+    ]
 
 
 def peaked(rng, dimension):

@@ -21,6 +21,8 @@ Products: TypeAlias = Callable[[Codes], NDArray[Any]]
 _CHUNK = 64
 _EXACT = 1024
 """So many products of two codes add up to less than 2**24, in any order: exact in float32."""
+_LONGEST = (2**31 - 1) // 127**2
+"""So many add up to less than 2**31: NumKong adds in 32 bits."""
 
 
 def products_with(others: Codes) -> Products:
@@ -29,7 +31,7 @@ def products_with(others: Codes) -> Products:
     Args:
         others: shape `(k, dimension)`.
     """
-    return _best()(others)
+    return numpy_products(others) if others.shape[1] > _LONGEST else _best()(others)
 
 
 @cache
